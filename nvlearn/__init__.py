@@ -1,0 +1,26 @@
+"""nvlearn teaches how GPUs talk to each other, told as the traffic of one city."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_MODULES = (
+    "answers", "catalog", "cli", "collectives", "errata", "exercises", "explorers", "figures",
+    "formulas", "i18n", "provenance", "quiz", "topology", "training", "units",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a part of the package when it is first asked for."""
+    if name == "why":
+        return import_module("nvlearn.provenance").why
+    if name in _MODULES:
+        return import_module(f"nvlearn.{name}")
+    raise AttributeError(f"nvlearn has no part called {name!r}; it has: {', '.join(_MODULES)}.")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES, "why"])

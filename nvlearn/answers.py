@@ -1,0 +1,154 @@
+"""What exercises, predictions and quiz items share: reading an answer and computing the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nvlearn import units
+from nvlearn.data import read_table
+from nvlearn.formulas import FORMULAS
+from nvlearn.formulas.checks import pick
+from nvlearn.i18n import WordError, words
+
+NEAR = 0.01  # how close an answer must come to a wrong value to be called that slip
+_FACTORS: Mapping[str, Sequence[float]] = {
+    "both_ways": (2,), "one_way": (1 / 2,), "bits": (8,), "bytes": (1 / 8,),
+    "gib": tuple(1.024**k for k in (-3, -2, -1, 1, 2, 3)),
+    "thousand": (1e3, 1e-3), "percent": (100, 1 / 100),
+}  # fmt: skip
+
+
+class Told(str):
+    """A text that a notebook shows as it is, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the bare text."""
+        return str(self)
+
+
+def table(name: str) -> dict[str, Any]:
+    """Return a table of the package's data folder by its entries' ids."""
+    return {entry["id"]: entry for entry in read_table(name)["entry"]}
+
+
+def find(name: str, key: str) -> dict[str, Any]:
+    """Return one entry, or say in one sentence which ids there are."""
+    entries = table(name)
+    if key not in entries:
+        known = ", ".join(entries)
+        raise KeyError(f"There is no entry {key!r} in {name}; the ids are: {known}.")
+    entry: dict[str, Any] = entries[key]
+    return entry
+
+
+def is_blank(answer: object) -> bool:
+    """Return whether the answer is still the stub of the notebook."""
+    return answer is None or answer is Ellipsis
+
+
+def compute(entry: Mapping[str, Any], **given: Any) -> float:
+    """Return the value of an entry's formula.
+
+    `given` are values of the entry's parameters; `renames` and `scales` turn them into the
+    formula's arguments. An argument may be a formula with arguments of its own.
+    """
+    scales, renames = entry.get("scales", {}), entry.get("renames", {})
+    arguments = {renames.get(name, name): v * scales.get(name, 1) for name, v in given.items()}
+    for name, value in (entry.get("args") or {}).items():
+        arguments[name] = compute(value) if isinstance(value, dict) else value
+    factor: float = entry.get("factor", 1.0)
+    return factor * float(pick(FORMULAS, entry["formula"], "formula")(**arguments))
+
+
+def wrong_values(entry: Mapping[str, Any], truth: float, **given: Any) -> dict[str, float]:
+    """Return what each of the entry's own slips would give, by its code."""
+    wrong = {}
+    for case in entry.get("slips", ()):
+        if "formula" in case:
+            wrong[case["code"]] = compute(case)
+        elif "args" in case:
+            args = {**entry.get("args", {}), **case["args"]}
+            wrong[case["code"]] = compute({**entry, "args": args}, **given)
+        else:
+            wrong[case["code"]] = truth * case["times"]
+    return wrong
+
+
+def read_answer(answer: object, unit: str, direction: str = "") -> float:
+    """Return a learner's answer in the base unit of `unit`.
+
+    A bare number is taken in that unit; a text such as "54 ms" names its own.
+    """
+    factor, base = units.base_unit(unit)
+    plain = answer.strip().removesuffix("%") if isinstance(answer, str) and unit == "%" else answer
+    try:
+        value = float(plain) * factor  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        if not isinstance(answer, str):
+            raise _unreadable(answer, unit) from None
+        value = _quantity(answer, unit, base, direction)
+    if not 0 <= value < math.inf:
+        raise _unreadable(answer, unit)
+    return value
+
+
+def _unreadable(answer: object, unit: str) -> units.UnitError:
+    return units.UnitError(words("answer.unreadable", answer=repr(answer)[:60], unit=unit))
+
+
+def _quantity(answer: str, unit: str, base: str, direction: str) -> float:
+    read = units.read(answer)
+    value, found = read.value, read.unit
+    if (found, base) == ("bit/s", "B/s"):
+        value, found = value / units.BITS_PER_BYTE, base
+    if found != base:
+        raise _unreadable(answer, unit)
+    if direction == "both ways" and read.direction == "one way":
+        return value * 2
+    return value / 2 if direction == "one way" and read.direction == "both ways" else value
+
+
+def slip_sentence(code: str | None) -> str:
+    """Return the sentence that names a slip, or "" if none was recognised."""
+    if code is None:
+        return ""
+    try:
+        return words(f"slip.{code}")
+    except WordError:
+        return words(f"own_slip.{code}")
+
+
+def slip(
+    answer: float, truth: float, extra: Mapping[str, float] | None = None, tolerance: float = 0.01
+) -> str | None:
+    """Return the code of the slip that turns the truth into the answer, or None.
+
+    `extra` maps codes of an exercise's own slips to the wrong values that they give; they are
+    looked at first. A right answer is never a slip.
+    """
+    right = abs(answer - truth) <= max(tolerance, 1e-12) * abs(truth)
+    if right or not (math.isfinite(answer) and math.isfinite(truth)):
+        return None
+    near = min(max(tolerance, 1e-9), NEAR)
+    usual = [(code, truth * f) for code, fs in _FACTORS.items() for f in fs if truth]
+    for wrongs in ((extra or {}).items(), usual):
+        hits = [(abs(answer - wrong), code) for code, wrong in wrongs
+                if abs(answer - wrong) <= near * abs(wrong)]  # fmt: skip
+        if hits:
+            return min(hits)[1]
+    return None
+
+
+def recognise(
+    entry: Mapping[str, Any], answers: Sequence[float], truths: Sequence[float],
+    wrongs: Sequence[Mapping[str, float]],
+) -> str | None:  # fmt: skip
+    """Return the slip that explains every answer, or None."""
+    tolerance = entry.get("tolerance", 0.01)
+    trials = zip(answers, truths, wrongs, strict=True)
+    codes = {slip(answer, truth, wrong, tolerance) for answer, truth, wrong in trials}
+    return codes.pop() if len(codes) == 1 else None

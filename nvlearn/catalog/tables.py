@@ -1,0 +1,157 @@
+"""Read the tables in data/catalog; a number that does not say what it is does not load."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from nvlearn import units
+
+# isort: off
+from nvlearn.catalog.records import (
+    C2C, DIRECTIONS, KINDS, PROVENANCE, CatalogError, Domain, Fact, Figure, Gpu, Nic, NVLink,
+    PCIe, Record, Rival, Source, Switch, System,
+)  # fmt: skip
+from nvlearn.data import read_table
+# isort: on
+
+R = TypeVar("R", bound=Record)
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Return every source by its id."""
+    table = read_table("sources")
+    return MappingProxyType({key: Source(id=key, **row) for key, row in table.items()})
+
+
+def read_figure(where: str, cell: Any, column: Mapping[str, Any], row: Mapping[str, Any]) -> Figure:
+    """Return the figure of a cell; what the cell says goes before the column, then the row."""
+    shared = {key: row[key] for key in ("source", "settled") if key in row}
+    told = {**shared, **column, **(cell if isinstance(cell, dict) else {"value": cell})}
+    if lacking := [key for key in PROVENANCE if not told.get(key)]:
+        raise CatalogError(
+            f"{where}: no {' and no '.join(lacking)} given; a number needs {', '.join(PROVENANCE)}."
+        )
+    for key, known in (("direction", DIRECTIONS), ("kind", KINDS), ("source", sources())):
+        if told[key] not in known:
+            raise CatalogError(f"{where}: {key} {told[key]!r} is not one of {', '.join(known)}.")
+    if isinstance(told.get("value"), bool) or not isinstance(told.get("value"), int | float):
+        raise CatalogError(f"{where}: a number was expected, not {told.get('value')!r}.")
+    value, unit = units.to_base(told["value"], told["unit"])
+    rest = {key: told[key] for key in (*PROVENANCE[1:], "settled", "note") if key in told}
+    return Figure(value=value, unit=unit, **rest)
+
+
+def multiply(product: list[str], column: Mapping[str, Any], known: Mapping[str, Figure],
+             stated: Figure | None) -> Figure | None:  # fmt: skip
+    """Give a figure its factors, and its value if it is not stated; None if a factor lacks."""
+    factors = tuple(known[name] for name in product if name in known)
+    if len(factors) < len(product):
+        return stated
+    if stated:
+        return replace(stated, factors=factors)
+    plain = Figure(
+        0.0, units.base_unit(column["unit"])[1], column["direction"], column["scope"], "derived",
+        factors[0].source, all(f.settled for f in factors), column.get("note", ""), factors,
+    )  # fmt: skip
+    return replace(plain, value=plain.product())
+
+
+def read_row(record: type[R], file: str, row: Mapping[str, Any], columns: Mapping[str, Any]) -> R:
+    """Return the record of a row, its figures stated, taken from elsewhere or computed."""
+    where = f"{file}, row {row.get('name')!r}, field "
+    texts = {f.name for f in fields(record)} - {"figures"}
+    told: dict[str, Any] = {}
+    for key, cell in row.items():
+        if key in columns and isinstance(cell, list):
+            read_figure(f"{where}{key!r}", 0, columns[key], row)
+        elif key in columns or key == "settled":
+            continue
+        elif key not in texts or not isinstance(cell, str | bool | list):
+            raise CatalogError(f"{where}{key!r}: no column of the table says what it is.")
+        told[key] = _tuple(cell)
+    known: dict[str, Figure] = {}
+    for name, column in columns.items():
+        figure = None
+        if name in row and name not in told:
+            figure = read_figure(f"{where}{name!r}", row[name], column, row)
+        elif row.get((origin := column.get("from", "").split("."))[0], "none") != "none":
+            figure = TABLES[origin[0]](row[origin[0]]).get(origin[1])
+        if figure := multiply(column.get("product", ["?"]), column, known, figure):
+            known[name] = figure
+    try:
+        return record(**told, figures=MappingProxyType(known))
+    except TypeError as lacking:
+        raise CatalogError(f"{file}, row {row.get('name')!r}: {lacking}.") from None
+
+
+def _tuple(cell: Any) -> Any:
+    return tuple(map(_tuple, cell)) if isinstance(cell, list) else cell
+
+
+def key_of(name: str) -> str:
+    """Return what two spellings of a name have in common: "NVIDIA H100-SXM5" is "H100 SXM"."""
+    plain = re.sub(r"nvidia|tesla|geforce|graphics|(?<=sxm)\d\b", "", name.casefold())
+    return re.sub(r"[^a-z0-9.]", "", plain)
+
+
+class Table(Generic[R]):
+    """A table, read when first asked; called with a name it returns that record."""
+
+    def __init__(self, record: type[R], file: str, what: str) -> None:
+        self.record, self.file, self.what = record, file, what
+
+    @cached_property
+    def records(self) -> Mapping[str, R]:
+        """All records by name, in the order of the file."""
+        table = read_table(f"catalog/{self.file.removesuffix('.toml')}")
+        rows = [read_row(self.record, self.file, r, table["columns"]) for r in table["rows"]]
+        return MappingProxyType({r.name: r for r in rows})
+
+    @cached_property
+    def keys(self) -> Mapping[str, R]:
+        """All records by what the spellings of their names and aliases have in common."""
+        return {key_of(n): r for r in self.records.values() for n in (r.name, *r.aliases)}
+
+    def all(self) -> Mapping[str, R]:
+        """Return all records by name."""
+        return self.records
+
+    def find(self, name: str) -> R | None:
+        """Return the record of a name, an alias or a name that nvidia-smi prints, or None."""
+        printed = (r for r in self.records.values()
+                   if isinstance(r, Gpu) and re.search(r.pattern, name))  # fmt: skip
+        return self.keys.get(key_of(name)) or next(printed, None)
+
+    def __call__(self, name: str) -> R:
+        """Return the record of a name; a wrong one gets the nearest names."""
+        if record := self.find(name):
+            return record
+        raise CatalogError(unknown(name, self.what, self.keys))
+
+
+def unknown(name: str, what: str, keys: Mapping[str, Record]) -> str:
+    """Say that no record has a name, and which come nearest."""
+    close = difflib.get_close_matches(key_of(name), keys, 6, 0)
+    nearest = ", ".join(list(dict.fromkeys(keys[key].name for key in close))[:3])
+    return f"No {what} is called {name!r}; the nearest names are {nearest}."
+
+
+nvlink = Table(NVLink, "nvlink.toml", "NVLink generation")
+pcie = Table(PCIe, "pcie.toml", "PCIe generation")
+switch = Table(Switch, "switches.toml", "switch chip")
+gpu = Table(Gpu, "gpus.toml", "GPU")
+system = Table(System, "systems.toml", "system")
+nic = Table(Nic, "nics.toml", "network adapter")
+rival = Table(Rival, "rivals.toml", "fabric of another maker")
+domain = Table(Domain, "domains.toml", "NVLink domain")
+c2c = Table(C2C, "c2c.toml", "NVLink-C2C")
+fact = Table(Fact, "facts.toml", "single figure")
+TABLES: Mapping[str, Table[Any]] = {
+    "nvlink": nvlink, "pcie": pcie, "switch": switch, "gpu": gpu, "nic": nic, "system": system,
+    "rival": rival, "domain": domain, "c2c": c2c, "fact": fact,
+}  # fmt: skip

@@ -1,0 +1,232 @@
+"""How long a schedule takes on a topology: the trace of every transfer."""
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvlearn.collectives.schedule import IntArray, Schedule, chunk_sizes
+from nvlearn.topology import Topology
+
+FloatArray = NDArray[np.float64]
+Route = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """When every transfer of a schedule started and ended: columns, one entry a transfer.
+
+    ``start`` and ``end`` are seconds: the first byte enters the first link, the last has arrived.
+    """
+
+    schedule: Schedule
+    topology: Topology
+    message: int
+    start: FloatArray
+    end: FloatArray
+    pair: IntArray
+    routes: list[Route]
+
+    @property
+    def seconds(self) -> float:
+        """The time until the last byte has arrived."""
+        return float(self.end.max(initial=0.0))
+
+    @cached_property
+    def bytes(self) -> IntArray:
+        """The size of each transfer."""
+        return chunk_sizes(self.message, self.schedule.chunks)[self.schedule.chunk]
+
+    @cached_property
+    def link(self) -> IntArray:
+        """The narrowest bundle on each transfer's route, an index into ``topology.bundles``."""
+        cap = self.topology.capacities
+        return np.array([min(r, key=lambda i: cap[i]) for r in self.routes])[self.pair]
+
+    @cached_property
+    def link_bytes(self) -> FloatArray:
+        """How many bytes crossed each bundle of the topology."""
+        sent = np.bincount(self.pair, self.bytes, len(self.routes))
+        crossed = np.zeros(len(self.topology.bundles))
+        for route, amount in zip(self.routes, sent, strict=True):
+            crossed[list(route)] += amount
+        return crossed
+
+    @cached_property
+    def utilisation(self) -> FloatArray:
+        """The share of the whole time that each bundle was busy."""
+        cap = self.topology.capacities * self.seconds
+        return np.divide(self.link_bytes, cap, out=np.zeros_like(cap), where=cap > 0)
+
+    def rows(self) -> list[tuple[int, int, int, int, int, float, float]]:
+        """Return the trace as rows: step, from, to, chunk, bytes, start, end."""
+        s = self.schedule
+        columns = (s.step, s.source, s.target, s.chunk, self.bytes, self.start, self.end)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def time(plan: Schedule, topology: Topology, message: float, alpha: float = 0.0) -> Trace:
+    """Return the trace of a schedule on a topology.
+
+    Parameters
+    ----------
+    plan : Schedule
+        What is sent; its ranks are the topology's GPUs 0, 1, ...
+    topology : Topology
+        Where it is sent; switches pass bytes on as they come (cut-through).
+    message : float
+        Size M of each rank's array, bytes, as nccl-tests counts it.
+    alpha : float
+        Latency of a transfer in seconds: it delays the arrival and leaves the link free.
+
+    Raises
+    ------
+    ValueError
+        If the topology has too few GPUs, no route for a transfer (named), or no switch that
+        reduces where the schedule uses one; if the message or alpha is below 0.
+
+    A transfer waits for all chunks that arrived in its place in earlier steps. A sender uses a
+    link in the order of the schedule; where senders meet, the link serves first come, first
+    served. On a uniform ring the time is 2(N-1)(alpha + M/(N B)), Patarasuk and Yuan 2009.
+    Lesson 06.
+
+    >>> from nvlearn.collectives import ring_all_reduce
+    >>> from nvlearn.topology import ring
+    >>> round(time(ring_all_reduce(8), ring(8, 450e9), 14e9, 1e-6).seconds * 1e3, 4)
+    54.4584
+    """
+    if message < 0 or alpha < 0:
+        raise ValueError(f"A message of {message} bytes and a latency of {alpha} s cannot be "
+                         "sent; both must be 0 or more.")
+    if plan.ranks > topology.ranks:
+        raise ValueError(f"{plan.name} needs {plan.ranks} GPUs; {topology.name} has "
+                         f"{topology.ranks}. Choose fewer ranks or a larger machine.")
+    pairs, pair = plan.pairs
+    routes = [_route(plan, topology, *ends) for ends in pairs]
+    late = alpha + np.array([sum(topology.bundles[i].latency for i in r) for r in routes])
+    sizes = chunk_sizes(int(message), plan.chunks)
+    facts = (plan, topology.capacities.tolist(), sizes, routes, late)
+    start, end = _waves(*facts) or _events(*facts)
+    return Trace(plan, topology, int(message), start, end, pair, routes)
+
+
+def _route(plan: Schedule, topology: Topology, source: int, target: int) -> Route:
+    if plan.ranks not in (source, target):
+        return topology.routes(source, target)[0]
+    reducing = [n for n, data in topology.fabric.nodes(data=True) if data.get("reduces")]
+    gpu = topology.gpus[min(source, target)]
+    if len(reducing) != 1 or not topology.fabric.has_edge(gpu, reducing[0]):
+        raise ValueError(f"{plan.name} adds in the switch, and {topology.name} has no single "
+                         "NVSwitch board that can (NVSwitch 3 and later do); use a ring or tree.")
+    ends = (gpu, reducing[0]) if target == plan.ranks else (reducing[0], gpu)
+    edge = topology.fabric.edges[ends]
+    if not edge["capacity"]:
+        raise ValueError(f"The links {ends[0]}-{ends[1]} of {topology.name} are out of order.")
+    return (edge["index"],)
+
+
+def _waves(
+    plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route], late: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
+    """Time whole steps at once, or return None where that would not be exact.
+
+    It is exact when all steps are alike and every link carries one pair, the first of a route
+    being its narrowest: then the queue of the first link is the schedule's own order.
+    """
+    links = [link for route in routes for link in route]
+    parent, (older, newer), single = plan.parents
+    if plan.grid is None or not single or len(set(links)) < len(links):
+        return None
+    if any(cap[route[0]] > min(cap[link] for link in route) for route in routes):
+        return None
+    here, shape = plan.grid[0], plan.grid.shape
+    narrow, lag = np.array([cap[route[0]] for route in routes])[here], late[here]
+    spent = sizes[plan.chunk].reshape(shape) / narrow
+    start, end = np.empty(len(plan)), np.empty(len(plan) + 1)
+    end[-1] = 0.0  # what a transfer that waits for nothing waits for
+    free = np.zeros(len(here))
+    for begin, finish, wait, cost in zip(
+        start.reshape(shape), end[:-1].reshape(shape), parent.reshape(shape), spent, strict=True
+    ):
+        end.take(wait, out=begin, mode="clip")
+        np.maximum(begin, free, out=begin)
+        free = begin + cost
+        np.add(free, lag, out=finish)
+    # A transfer waits for all arrivals in its place: an older one must not come later.
+    return None if (end[older] > end[newer]).any() else (start, end[:-1])
+
+
+def _events(
+    plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route], late: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Time one transfer after another, in the order in which things happen."""
+    pair, source = plan.pairs[1], plan.source.tolist()
+    route, lag, size = [routes[p] for p in pair], late[pair].tolist(), sizes[plan.chunk].tolist()
+    start, end = np.zeros((2, len(plan)))
+    free, out = [0.0] * len(cap), [0.0] * len(plan)
+    queue, ready = defaultdict[tuple[int, int], deque[int]](deque), [False] * len(plan)
+    for t in range(len(plan)):  # a sender uses its link in the order of the schedule
+        queue[source[t], route[t][0]].append(t)
+    places = _Places(plan)
+    events: list[tuple[float, int, int]] = []  # time, transfer, hop; past the last hop: arrival
+
+    def release(now: float, transfers: Iterable[int]) -> None:
+        for t in transfers:
+            ready[t] = True
+            line = queue[source[t], route[t][0]]
+            while line and ready[line[0]]:
+                heapq.heappush(events, (now, line.popleft(), 0))
+
+    for place in list(places.waiting):
+        release(0.0, places.released(place))
+    while events:
+        now, t, hop = heapq.heappop(events)
+        if hop == len(route[t]):
+            end[t] = now
+            release(now, places.arrived(t))
+            continue
+        link = route[t][hop]
+        begin = max(now, free[link])
+        free[link] = begin + size[t] / cap[link]
+        out[t] = max(out[t], free[link])
+        if not hop:
+            start[t] = begin
+        last = hop + 1 == len(route[t])
+        heapq.heappush(events, (out[t] + lag[t] if last else begin, t, hop + 1))
+    return start, end
+
+
+class _Places:
+    """Which transfers wait for which arrivals, place by place (a chunk of a rank's array)."""
+
+    def __init__(self, plan: Schedule) -> None:
+        reads = (plan.source * plan.chunks + plan.chunk).tolist()
+        self.writes = (plan.target * plan.chunks + plan.into).tolist()
+        self.come: dict[int, list[bool]] = defaultdict(list)  # arrivals of a place, in step order
+        self.slot, self.needs = [0] * len(plan), [0] * len(plan)
+        self.waiting: dict[int, deque[int]] = defaultdict(deque)
+        self.done: dict[int, int] = defaultdict(int)  # how many of the first arrivals have come
+        for a, b in pairwise(plan.bounds.tolist()):
+            for t in range(a, b):
+                self.needs[t] = len(self.come[reads[t]])
+                self.waiting[reads[t]].append(t)
+            for t in range(a, b):
+                self.slot[t] = len(self.come[self.writes[t]])
+                self.come[self.writes[t]].append(False)
+
+    def arrived(self, t: int) -> Iterator[int]:
+        self.come[self.writes[t]][self.slot[t]] = True
+        return self.released(self.writes[t])
+
+    def released(self, place: int) -> Iterator[int]:
+        """Yield the transfers whose arrivals, the first so many of this place, have all come."""
+        come, line = self.come[place], self.waiting[place]
+        while self.done[place] < len(come) and come[self.done[place]]:
+            self.done[place] += 1
+        while line and self.needs[line[0]] <= self.done[place]:
+            yield line.popleft()

@@ -1,0 +1,104 @@
+"""Checks of the lessons' exercises; a wrong answer is told which slip it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nvlearn import answers, units
+from nvlearn.i18n import words
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a check says; `passed` is None as long as the stub stands there."""
+
+    passed: bool | None
+    text: str
+    slip: str | None = None
+
+    def __repr__(self) -> str:
+        """Return the text, as the notebook shows it."""
+        return self.text
+
+
+def check(id: str, answer: object) -> Check:
+    """Check an answer to an exercise: a number, a text with its unit, or a function."""
+    exercise = answers.find("exercises", id)
+    if answers.is_blank(answer):
+        return Check(None, words("exercise.not_yet"))
+    return (_check_function if exercise["kind"] == "function" else _check_number)(exercise, answer)
+
+
+def ids() -> list[str]:
+    """Return the ids of all exercises."""
+    return list(answers.table("exercises"))
+
+
+def _passed(exercise: dict[str, Any]) -> Check:
+    why = words(f"exercise.why.{exercise['id']}")
+    return Check(True, f"{words('exercise.passed')} {why}")
+
+
+def _wrong(said: str, slip: str | None) -> Check:
+    named = answers.slip_sentence(slip) or words("exercise.no_slip")
+    return Check(False, f"{said} {named}", slip)
+
+
+def _check_number(exercise: dict[str, Any], answer: object) -> Check:
+    unit, direction = exercise["unit"], exercise.get("direction", "")
+    if callable(answer):
+        return Check(False, words("exercise.want_number"))
+    try:
+        given = answers.read_answer(answer, unit, direction)
+    except units.UnitError as error:
+        return Check(False, str(error))
+    truth = answers.compute(exercise)
+    if _near(given, truth, exercise):
+        return _passed(exercise)
+    slip = answers.recognise(exercise, [given], [truth], [answers.wrong_values(exercise, truth)])
+    shown = units.format_value(given, units.base_unit(unit)[1], direction)
+    return _wrong(words("exercise.wrong", answer=shown), slip)
+
+
+def _near(given: float, truth: float, exercise: dict[str, Any]) -> bool:
+    tolerance: float = exercise.get("tolerance", 0.01)
+    return abs(given - truth) <= tolerance * abs(truth)
+
+
+def _check_function(exercise: dict[str, Any], answer: object) -> Check:
+    if not callable(answer):
+        return Check(False, words("exercise.want_function", name=exercise["name"]))
+    misses = []
+    for sample in exercise["samples"]:
+        given = dict(zip(exercise["parameters"], sample, strict=True))
+        truth = answers.compute(exercise, **given)
+        call = f"{exercise['name']}({', '.join(map(repr, sample))})"
+        got = _try(answer, sample, call, truth)
+        if isinstance(got, Check):
+            # an exception and a missing return speak for themselves, whatever else is wrong
+            return got
+        if not _near(got, truth, exercise):
+            misses.append((call, got, truth, answers.wrong_values(exercise, truth, **given)))
+    if not misses:
+        return _passed(exercise)
+    calls, values, truths, wrongs = zip(*misses, strict=True)
+    slip = answers.recognise(exercise, values, truths, wrongs)
+    told = {"call": calls[0], "got": f"{values[0]:.6g}", "expected": f"{truths[0]:.6g}"}
+    return _wrong(words("exercise.wrong_call", **told), slip)
+
+
+def _try(function: Callable[..., Any], sample: list[Any], call: str, truth: float) -> float | Check:
+    told = {"call": call, "expected": f"{truth:.6g}"}
+    try:
+        got = function(*sample)
+    except Exception as error:  # whatever the learner's code raises is told, never thrown
+        kind = type(error).__name__
+        return Check(False, words("exercise.raised", kind=kind, error=error, **told))
+    if answers.is_blank(got):
+        return Check(None, words("exercise.not_yet_returned", **told))
+    try:
+        return float(got)
+    except (TypeError, ValueError):
+        return Check(False, words("exercise.no_number", got=repr(got)[:60], **told))

@@ -1,0 +1,231 @@
+"""Explorer: controls around a pure computation and a picture.
+
+Each explorer has three parts that can be tested apart: *compute* (values in, data out),
+*draw* (data in, Picture out) and *controls*. The picture and the sentence are HTML
+widgets whose value is replaced; an error in a callback is shown to the learner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as widgets
+import traitlets
+
+from nvlearn.figures.picture import Picture
+from nvlearn.i18n import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WIDE = {"description_width": "210px"}
+
+
+class NumberControl:
+    """A number: a box that carries the label, and a slider beside it.
+
+    The slider counts steps from the lower end: JupyterLab's slider for floats writes
+    6.999999 back for 7, and moves a value that lies between two steps.
+    """
+
+    def __init__(
+        self, name: str, label: str, low: float, high: float, step: float, value: float
+    ) -> None:
+        """Make the pair of widgets; whole numbers if `value` is an int."""
+        self.name, self.low, self.high, self.start = name, low, high, value
+        whole = isinstance(value, int)
+        box = widgets.BoundedIntText if whole else widgets.BoundedFloatText
+        self.box = box(
+            value=value, min=low, max=high, description=label, style=WIDE,
+            layout={"width": "330px"},
+        )  # fmt: skip
+        self.slider = widgets.IntSlider(
+            value=round((value - low) / step), min=0, max=round((high - low) / step),
+            readout=False, tooltip=label, layout={"width": "320px"},
+        )  # fmt: skip
+        steps = (
+            lambda count: type(value)(round(low + count * step, 9)),
+            lambda number: round((number - low) / step),
+        )
+        traitlets.link((self.slider, "value"), (self.box, "value"), steps)
+        self.widget = widgets.HBox([self.box, self.slider], layout={"flex_flow": "row wrap"})
+
+    @property
+    def value(self) -> Any:
+        """The number as it stands."""
+        return self.box.value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.box.value = value
+
+    @property
+    def samples(self) -> list[Any]:
+        """The smallest value, one in the middle, and the largest."""
+        middle = (self.low + self.high) / 2
+        return [self.low, type(self.start)(middle), self.high]
+
+    def observe(self, handler: Callable[[Any], None]) -> None:
+        """Call the handler after each change."""
+        self.box.observe(handler, names="value")
+
+
+class ChoiceControl:
+    """A choice between a few named values."""
+
+    def __init__(self, name: str, label: str, options: Mapping[str, Any], value: Any) -> None:
+        """Make the row of buttons."""
+        self.name, self.start = name, value
+        self.samples = list(options.values())
+        self.widget = widgets.ToggleButtons(
+            options=list(options.items()), value=value, description=label,
+            style={**WIDE, "button_width": "auto"}, layout={"width": "100%"},
+        )  # fmt: skip
+
+    @property
+    def value(self) -> Any:
+        """The value chosen."""
+        return self.widget.value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.widget.value = value
+
+    def observe(self, handler: Callable[[Any], None]) -> None:
+        """Call the handler after each change."""
+        self.widget.observe(handler, names="value")
+
+
+Control = NumberControl | ChoiceControl
+Presets = Mapping[str, Mapping[str, Any]]
+
+
+class Explorer:
+    """A picture under controls, with the sentence that says what it shows now."""
+
+    def __init__(
+        self,
+        compute: Callable[..., Any],
+        draw: Callable[[Any], Picture],
+        controls: Sequence[Control],
+        code: Callable[..., str],
+        presets: Presets | None = None,
+        presets_label: str = "",
+    ) -> None:
+        """Lay out the widgets and show the opening state."""
+        self.compute, self.draw, self.code = compute, draw, code
+        self.controls = {control.name: control for control in controls}
+        self.presets = dict(presets or {})
+        self.error: Exception | None = None
+        self._held = False
+        self._make_widgets(presets_label)
+        self._show()
+        self._listen()
+
+    def _make_widgets(self, presets_label: str) -> None:
+        self.preset_buttons = widgets.ToggleButtons(
+            options=list(self.presets), value=None, description=presets_label,
+            style={**WIDE, "button_width": "auto"}, layout={"width": "100%"},
+        )  # fmt: skip
+        self.reset_button = widgets.Button(
+            description=words("explorer.reset"), tooltip=words("explorer.reset_tip"), icon="undo"
+        )
+        self.picture_box, self.sentence_box = widgets.HTML(), widgets.HTML()
+        self.code_box, self.alert_box = widgets.HTML(), widgets.HTML()
+        rows = [control.widget for control in self.controls.values()]
+        head = [self.preset_buttons] if self.presets else []
+        foot = widgets.HBox([self.reset_button, self.code_box], layout={"flex_flow": "row wrap"})
+        self.root = widgets.VBox(
+            [*head, *rows, self.picture_box, self.sentence_box, foot, self.alert_box]
+        )
+        self.root.add_class("nv-explorer")
+        self.picture_box.add_class("nv-picture")
+        self.sentence_box.add_class("nv-sentence")
+
+    def _listen(self) -> None:
+        for control in self.controls.values():
+            control.observe(self.on_change)
+        self.preset_buttons.observe(self.on_preset, names="value")
+        self.reset_button.on_click(self.on_reset)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The value of every control, by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    @property
+    def sentence(self) -> str:
+        """What the picture says now, in words."""
+        return self.picture.description
+
+    def set(self, **values: Any) -> None:
+        """Move several controls at once; the picture is drawn one time."""
+        with self._hold():
+            for name, value in values.items():
+                self.controls[name].value = value
+        self.on_change()
+
+    def on_change(self, _change: Any = None) -> None:
+        """Answer to a moved control."""
+        if not self._held:
+            with self._told():
+                self._show()
+
+    def on_preset(self, change: Any) -> None:
+        """Answer to a preset's button."""
+        if not self._held and change["new"] is not None:
+            with self._told():
+                self.set(**self.presets[change["new"]])
+
+    def on_reset(self, _button: Any = None) -> None:
+        """Go back to the opening state."""
+        with self._told():
+            self.set(**{name: control.start for name, control in self.controls.items()})
+
+    def _show(self) -> None:
+        values = self.values
+        self.picture = self.draw(self.compute(**values))
+        # A traitlet that is set to what it holds sends nothing: only what changed travels.
+        self.picture_box.value = self.picture.svg
+        self.sentence_box.value = _line(self.picture.description, "min-height:3.9em")
+        self.code_box.value = f"{words('explorer.code')} <code>{escape(self.code(**values))}</code>"
+        self._say_error(None)
+        with self._hold():
+            self.preset_buttons.value = self._preset_of(values)
+
+    def _preset_of(self, values: Mapping[str, Any]) -> str | None:
+        for label, wanted in self.presets.items():
+            if all(values[name] == value for name, value in wanted.items()):
+                return label
+        return None
+
+    @contextmanager
+    def _hold(self) -> Iterator[None]:
+        before, self._held = self._held, True
+        try:
+            yield
+        finally:
+            self._held = before
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Show an exception to the learner: a widget's callback would drop it unseen."""
+        try:
+            yield
+        except Exception as error:  # any fault must be seen, whatever its kind
+            self._say_error(error)
+
+    def _say_error(self, error: Exception | None) -> None:
+        self.error = error
+        told = "" if error is None else words("explorer.error", error=error)
+        self.alert_box.value = f'<span role="alert">{escape(told)}</span>' if told else ""
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return {**self.root._repr_mimebundle_(), **self.picture._repr_mimebundle_()}
+
+
+def _line(text: str, look: str) -> str:
+    return f'<p style="{look};margin:0.4em 0;max-width:960px;line-height:1.3">{escape(text)}</p>'

@@ -1,0 +1,128 @@
+"""The one layer of SVG primitives: it escapes all text and prints all numbers one way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from nvlearn.figures import style
+from nvlearn.figures.picture import Picture
+
+Value = str | float | None
+
+
+def number(value: float) -> str:
+    """Return a coordinate with at most two decimals, so that a picture is the same everywhere."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def element(tag: str, content: str = "", /, **attributes: Value) -> str:
+    """Return one SVG element; `stroke_width` becomes stroke-width, None leaves the attribute out.
+
+    The content is SVG already: text goes through `Drawing.text`, which escapes it.
+    """
+    parts = [tag]
+    for key, value in attributes.items():
+        if value is not None:
+            shown = escape(value) if isinstance(value, str) else number(value)
+            parts.append(f'{key.rstrip("_").replace("_", "-")}="{shown}"')
+    return f"<{' '.join(parts)}>{content}</{tag}>" if content else f"<{' '.join(parts)}/>"
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """Return a cautious estimate of a text's width in the typeface of `style`."""
+    narrow = sum(text.count(letter) for letter in "iljtfrI.,:;'|!()[] ")
+    wide = sum(text.count(letter) for letter in "mwMW@%")
+    units = 0.57 * (len(text) - narrow - wide) + 0.32 * narrow + 0.87 * wide
+    return units * size * (1.06 if bold else 1.0)
+
+
+class Drawing:
+    """A sheet of a given size on which marks are put one after the other."""
+
+    def __init__(self, width: float, height: float) -> None:
+        """Open an empty sheet; it has its own background, so it reads in a dark theme."""
+        self.width, self.height = width, height
+        self.marks: list[str] = []
+
+    def add(self, tag: str, content: str = "", /, **attributes: Value) -> None:
+        """Put down any element."""
+        self.marks.append(element(tag, content, **attributes))
+
+    def rect(self, x: float, y: float, w: float, h: float, fill: str, **more: Value) -> None:
+        """Put down a rectangle."""
+        self.add("rect", x=x, y=y, width=w, height=h, fill=fill, **more)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str, **more: Value) -> None:
+        """Put down a straight line."""
+        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **more)
+
+    def path(self, d: str, fill: str = "none", **more: Value) -> None:
+        """Put down a path."""
+        self.add("path", d=d, fill=fill, **more)
+
+    def circle(self, x: float, y: float, r: float, fill: str, **more: Value) -> None:
+        """Put down a circle."""
+        self.add("circle", cx=x, cy=y, r=r, fill=fill, **more)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        size: float = style.BODY,
+        fill: str = style.INK,
+        anchor: str | None = None,
+        bold: bool = False,
+        halo: bool = False,
+    ) -> None:
+        """Put down one line of text; `anchor` is start (the default), middle or end.
+
+        A halo keeps it readable on grid lines.
+        """
+        edge: dict[str, Value] = {}
+        if halo:
+            edge = {"paint_order": "stroke", "stroke": style.PAPER, "stroke_width": 4}
+        self.add(
+            "text", escape(words, quote=False), x=x, y=y, font_size=size, fill=fill,
+            text_anchor=anchor, font_weight="bold" if bold else None, **edge,
+        )  # fmt: skip
+
+    def heading(self, title: str, subtitle: str = "") -> None:
+        """Put down the title, which states the finding, and the line under it."""
+        self.text(24, 35, title, style.TITLE, bold=True)
+        self.text(24, 58, subtitle, style.BODY, style.MUTED)
+
+    def hatch(self, x: float, y: float, w: float, h: float, stroke: str, gap: float = 6.0) -> None:
+        """Fill a rectangle with slanted lines, cut by arithmetic (a clip path would need an id)."""
+        cuts = []
+        for start in range(1, int((w + h) // gap) + 1):
+            reach = start * gap
+            left, right = max(0.0, reach - h), min(w, reach)
+            cuts.append(
+                f"M{number(x + left)} {number(y + reach - left)}"
+                f"L{number(x + right)} {number(y + reach - right)}"
+            )
+        self.path("".join(cuts), stroke=stroke, stroke_width=1.5)
+
+    def picture(self, description: str, **data: object) -> Picture:
+        """Close the sheet and return it as a Picture."""
+        return Picture(self.svg(description), description, self.width, self.height, data)
+
+    def svg(self, description: str) -> str:
+        """Return the sheet as SVG text."""
+        background = element("rect", width=self.width, height=self.height, fill=style.PAPER)
+        return element(
+            "svg", background + "".join(self.marks), xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {number(self.width)} {number(self.height)}",
+            width=self.width, height=self.height, font_family=style.FONT,
+            style="max-width:100%;height:auto", role="img", aria_label=description,
+        )  # fmt: skip
+
+
+def run_of_cars(x: float, y: float, w: float, h: float, pitch: float, count: int) -> str:
+    """Return path data of equal boxes in a row, one box per lane."""
+    box = f"h{number(w)}v{number(h)}h{number(-w)}z"
+    boxes: Iterable[str] = [box] * count
+    return f"M{number(x)} {number(y)}" + f"m{number(pitch)} 0".join(boxes)

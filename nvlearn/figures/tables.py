@@ -1,0 +1,42 @@
+"""Small tables for the lessons: the same rows as HTML and as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from nvlearn.figures.style import FONT, INK, PAPER, RULE
+
+CELL = f"padding:4px 12px;border-bottom:1px solid {RULE};text-align:left"
+FRAME = f"border-collapse:collapse;font-family:{FONT};color:{INK};background:{PAPER}"
+
+
+class Table:
+    """Rows under headings, shown as HTML with text beside it."""
+
+    def __init__(self, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Keep everything as text; whatever has a `text` of its own shows that."""
+        self.headings = list(headings)
+        self.rows = [[str(getattr(cell, "text", cell)) for cell in row] for row in rows]
+
+    def __repr__(self) -> str:
+        """Return the table in columns."""
+        lines = [self.headings, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        pairs = [zip(line, widths, strict=True) for line in lines]
+        return "\n".join("  ".join(c.ljust(w) for c, w in pair).rstrip() for pair in pairs)
+
+    def _repr_html_(self) -> str:
+        def line(tag: str, cells: Sequence[str]) -> str:
+            return "".join(f'<{tag} style="{CELL}">{escape(cell)}</{tag}>' for cell in cells)
+
+        rows = "".join(f"<tr>{line('td', row)}</tr>" for row in self.rows)
+        return f'<table style="{FRAME}"><tr>{line("th", self.headings)}</tr>{rows}</table>'
+
+
+def table(records: Mapping[str, Any], name: str, **columns: str) -> Table:
+    """Return a table of records: `name` heads their names, each column an attribute of theirs."""
+    rows = [[key, *(getattr(record, column, "-") for column in columns)]
+            for key, record in records.items()]
+    return Table([name, *columns.values()], rows)

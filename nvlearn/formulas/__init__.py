@@ -1,0 +1,12 @@
+"""Closed forms of bandwidth, collectives, scaling and parallel training, with their legends.
+
+Base units everywhere: bytes, seconds, bytes per second one way. Numbers give a float, arrays
+broadcast. Each function names its source and the lesson that teaches it. `FORMULAS` lists them.
+"""
+
+# ruff: noqa: F403
+from nvlearn.formulas.collective import *
+from nvlearn.formulas.legends import *
+from nvlearn.formulas.links import *
+from nvlearn.formulas.parallel import *
+from nvlearn.formulas.scaling import *

@@ -1,0 +1,158 @@
+"""Cheap checks of arguments: a Python number stays one, anything else becomes a float array."""
+
+import math
+import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvlearn.data import read_table
+
+#: What a formula takes: numbers, or arrays that broadcast.
+Num: TypeAlias = float | NDArray[Any]
+#: What it gives: a float where every argument is a number, else an array. (A union would force a
+#: cast on every caller.)
+Out: TypeAlias = Any
+
+_PLAIN = frozenset((float, int))
+TINY, HUGE = sys.float_info.min, sys.float_info.max
+
+_ABOVE_0 = (TINY, HUGE, False, "a number above 0")  # of every argument that is not named below
+_RULES = {name: tuple(rule) for names, *rule in (
+    ("lanes links n ranks gpus_inside domains buckets micro_steps batch sequence hidden layers "
+     "stages microbatches interleave top_k kv_heads head_dim",
+     1, HUGE, True, "a whole number, at least 1"),
+    ("message weights kv_cache latency compute communication slow fast bucket_time backward "
+     "all_reduce parameters iterations t", 0, HUGE, False, "a number, at least 0"),
+    ("parallel_share", 0, 1, False, "a number from 0 to 1"),
+    ("coding", TINY, 1, False, "a number above 0, at most 1"),
+    ("directions", 1, 2, True, "1 or 2"),
+    ("stage", 0, 3, True, "0, 1, 2 or 3"),
+    ("rate", math.nextafter(-1, 0), HUGE, False, "a number above -1"),
+) for name in names.split()}  # fmt: skip
+
+
+def check(**values: Any) -> list[Any]:
+    """Return the values as floats or float arrays; refuse what is outside the range of its name.
+
+    Parameters
+    ----------
+    **values : float or array
+        Arguments of a formula, by the names that the legends know.
+
+    Raises
+    ------
+    ValueError
+        If a value is no number, not finite, or outside the range of its name.
+
+    Lesson 02.
+
+    >>> check(ranks=8, message=1024)
+    [8.0, 1024.0]
+    """
+    checked = []
+    for name, value in values.items():
+        low, high, whole, _ = _RULES.get(name, _ABOVE_0)
+        plain = type(value) in _PLAIN and low <= value <= high and not (whole and value % 1)
+        checked.append(float(value) if plain else _array(name, value))
+    return checked
+
+
+def _array(name: str, value: Any) -> Any:
+    low, high, whole, words = _RULES.get(name, _ABOVE_0)
+    array, shown = np.asarray(value), repr(value)
+    if array.dtype.kind in "iuf":
+        array = array.astype(np.float64, copy=False)
+        inside = not array.size or (low <= array.min() and array.max() <= high)  # not if NaN
+        if inside and not (whole and (array != np.rint(array)).any()):
+            return array if array.ndim else float(array)
+        shown = next(f"{x:g}" for x in array.flat if not low <= x <= high or (whole and x % 1))
+    entry = read_table("legends")["arguments"][name]
+    raise ValueError(f"{name} ({entry['unit']}) is {shown}; expected {words}: {entry['meaning']}.")
+
+
+def require(fine: Any, sentence: str) -> None:
+    """Raise a ValueError with the sentence unless all is fine.
+
+    Parameters
+    ----------
+    fine : bool or array
+        What must hold.
+    sentence : str
+        What is wrong otherwise, without a full stop.
+
+    Raises
+    ------
+    ValueError
+        If anything is not fine.
+
+    Lesson 02.
+
+    >>> require(2 > 1, "ranks is 1: nothing moves")
+
+    """
+    if fine is not True and not np.all(fine):
+        raise ValueError(f"{sentence}.")
+
+
+def pick(table: Mapping[str, Any], key: str, kind: str) -> Any:
+    """Return the entry of a table, or say which names come near.
+
+    Parameters
+    ----------
+    table : mapping
+        Entries by name.
+    key : str
+        Name that is wanted.
+    kind : str
+        What the table holds, for the sentence.
+
+    Raises
+    ------
+    ValueError
+        If the table has no such name; the nearest names are in the sentence.
+
+    Lesson 02.
+
+    >>> pick({"ring": 2}, "ring", "algorithm")
+    2
+    """
+    if key not in table:
+        near = get_close_matches(key, table, cutoff=0.4) or table
+        raise ValueError(f"There is no {kind} {key!r}; there is {', '.join(near)}.")
+    return table[key]
+
+
+def larger(a: Any, b: Any) -> Any:
+    """Return the larger of two floats, or of each pair of two arrays.
+
+    Parameters
+    ----------
+    a, b : float or array
+        What is compared.
+
+    Lesson 07.
+
+    >>> larger(1.0, 2.0)
+    2.0
+    """
+    return max(a, b) if type(a) is type(b) is float else np.maximum(a, b)
+
+
+def log2(n: Any) -> Any:
+    """Return the binary logarithm.
+
+    Parameters
+    ----------
+    n : float or array
+        Number above 0.
+
+    Lesson 07.
+
+    >>> log2(8.0)
+    3.0
+    """
+    return math.log2(n) if type(n) is float else np.log2(n)

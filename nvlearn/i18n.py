@@ -1,0 +1,47 @@
+"""One word table for every word that a figure, a control, a quiz or a message shows."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from typing import Any
+
+from nvlearn.data import read_table
+
+FALLBACK = "en"
+
+
+class WordError(KeyError):
+    """A word or a language that the tables do not have; its text is one clear sentence."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def language() -> str:
+    """Return the language of the learner: NVLEARN_LANG, or English."""
+    return os.environ.get("NVLEARN_LANG", "").strip().lower() or FALLBACK
+
+
+def _table(code: str) -> dict[str, Any]:
+    data = files("nvlearn") / "data"
+    known = {f.name.split(".")[1] for f in data.iterdir() if f.name.startswith("words.")}
+    if code not in known:
+        raise WordError(
+            f"There is no word table for the language {code!r}; set NVLEARN_LANG to one of: "
+            f"{', '.join(sorted(known))}."
+        )
+    return read_table(f"words.{code}")
+
+
+def words(key: str, **values: object) -> str:
+    """Return the text of a dotted key, such as "slip.bits", with its placeholders filled."""
+    here: Any = _table(language())
+    for part in key.split("."):
+        here = here.get(part) if isinstance(here, dict) else None
+    if not isinstance(here, str):
+        raise WordError(f"The word table words.{language()}.toml has no text {key!r}.")
+    try:
+        return here.format(**values)
+    except (KeyError, IndexError) as missing:
+        raise WordError(f"The text {key!r} needs a value for {missing}.") from None

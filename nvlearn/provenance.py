@@ -1,0 +1,176 @@
+"""Where a number comes from: every figure that matches it, its arithmetic and its source."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from nvlearn import units
+from nvlearn.catalog.records import CatalogError, Domain, Fact, Figure, Gpu, Record, System
+from nvlearn.catalog.tables import TABLES, fact, gpu, nvlink, sources, system, unknown
+from nvlearn.i18n import words
+
+NEAR = 0.0035  # 367 finds 367.61 and 260 finds 259.2, but 900 does not find 896
+
+
+class Entry(NamedTuple):
+    """A figure in its place."""
+
+    record: Record
+    title: str
+    figure: Figure
+
+
+def why(text: str) -> list[str]:
+    """Return where a number such as "900 GB/s", or a record such as "H100", comes from."""
+    named = {id(r): r for table in TABLES.values() if (r := table.find(text))}
+    if named:
+        lines = [line for record in named.values() for line in _about(record)]
+        return lines + list(dict.fromkeys(n for r in named.values() for n in _reached(r)))
+    if not re.match(r"[~\u2248+\s]*\.?\d", text):
+        keys = {key: r for table in TABLES.values() for key, r in table.keys.items()}
+        raise CatalogError(unknown(text, "record", keys))
+    asked = _read(text)
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    said: set[tuple[object, ...]] = set()
+    for entry in sorted(_entries(), key=lambda e: e.figure.value != asked.value):
+        record, title, figure = entry
+        once = (record.name, figure.scope, figure.kind == "measured", min(_ways(figure).values()))
+        if figure.unit == asked.unit and _close(figure, asked) and once not in said:
+            said.add(once)
+            which = _chain(figure) or figure.text + title.removeprefix(record.name)
+            groups.setdefault((figure.scope, which), []).append(entry)
+    return [line for group in groups.values() for line in _told(group)] or [_nothing(asked)]
+
+
+def _title(record: Record, name: str) -> str:
+    """Say whose figure it is and which; a single figure says both by its name."""
+    if isinstance(record, Fact) and name == "value":
+        return record.name
+    return f"{record.name}, {words(f'catalog.{name}')}"
+
+
+@cache
+def _entries() -> tuple[Entry, ...]:
+    """Return every figure once; what a row takes from another table stands only there."""
+    found: dict[int, Entry] = {}
+    for table in TABLES.values():
+        for record in table.all().values():
+            for name, figure in record.figures.items():
+                found.setdefault(id(figure), Entry(record, _title(record, name), figure))
+    return tuple(found.values())
+
+
+def _read(text: str) -> units.Quantity:
+    """Read a quantity, or a count of something that the tables count."""
+    found = re.fullmatch(r"\s*([\d,]+)\s+([A-Za-z]+?)s?\s*", text)
+    counted = {e.figure.unit.casefold(): e.figure.unit for e in _entries()}
+    if found and (noun := counted.get(f"{found[2]}s".casefold())):
+        return units.Quantity(float(found[1].replace(",", "")), noun, "", text.strip())
+    return units.read(text)
+
+
+def _ways(figure: Figure) -> dict[str, float]:
+    """Return the values by which a figure may be known, by direction."""
+    if figure.unit == "B/s" and figure.direction != "unstated":
+        return {"one way": figure.one_way, "both ways": figure.both_ways}
+    return {figure.direction: figure.value}
+
+
+def _close(figure: Figure, asked: units.Quantity) -> bool:
+    ways = _ways(figure)
+    wanted = [ways[asked.direction]] if asked.direction in ways else ways.values()
+    return any(abs(value - asked.value) <= NEAR * abs(asked.value) for value in wanted)
+
+
+def _chain(figure: Figure) -> str:
+    """Write the arithmetic of a figure: 18 links x 25 GB/s one way x 2 directions = ..."""
+    text = " x ".join(
+        units.format_value(f.value, f.unit, f.direction if f.unit == "B/s" else "")
+        for f in figure.factors
+    )
+    text += words("why.bits") if figure.in_bytes else ""
+    text += words("why.directions") if figure.doubled else ""
+    return f"{text} = {figure.text}" if figure.factors else ""
+
+
+def _chains(figure: Figure) -> Iterator[str]:
+    if figure.factors:
+        yield f"  {_chain(figure)}"
+    for factor in figure.factors:
+        yield from _chains(factor)
+
+
+def _state(figure: Figure) -> str:
+    """Say of what kind a figure is, and what to mind about it."""
+    unstated = words("why.unstated") if figure.direction == "unstated" else ""
+    parts = (figure.kind, unstated, "" if figure.settled else words("why.unsettled"), figure.note)
+    return "; ".join(part for part in parts if part)
+
+
+def _source(figure: Figure) -> str:
+    return f"{sources()[figure.source].publisher}: {sources()[figure.source].document}"
+
+
+def _told(group: list[Entry]) -> Iterator[str]:
+    """Yield the lines of one matching figure, and of the records that share it."""
+    record, title, figure = group[0]
+    other = [units.format_value(value, figure.unit, way) for way, value in _ways(figure).items()
+             if way != figure.direction]  # fmt: skip
+    text = figure.text + "".join(words("why.that_is", other=o) for o in other)
+    yield words("why.head", title=title, text=text, state=_state(figure))
+    yield from dict.fromkeys(_chains(figure))
+    if group[1:]:
+        yield words("why.same", names=", ".join(e.record.name for e in group[1:]))
+    if figure.scope == "GPU" and figure.kind != "measured" and figure.unit == "B/s":
+        yield from _reached(record)
+    yield words("why.source", source=_source(figure))
+
+
+def _generation(record: Record) -> str:
+    """Return the NVLink generation that a record is about."""
+    if isinstance(record, System):
+        record = gpu(record.gpu)
+    about = record.nvlink if isinstance(record, Gpu) else record.name
+    return record.of if isinstance(record, Fact) else about
+
+
+def _reached(record: Record) -> Iterator[str]:
+    """Yield what was measured, one way, over the NVLink generation of a record."""
+    made = nvlink.all().get(_generation(record))
+    if made is None or isinstance(record, Domain):
+        return
+    limit = made.per_gpu.one_way
+    for other in (*system.all().values(), *fact.all().values()):
+        for name, figure in other.figures.items():
+            stated = (figure.kind, figure.unit, figure.direction) == ("measured", "B/s", "one way")
+            if stated and name != "high" and _generation(other) == made.name:
+                yield words(
+                    "why.reached", made=made.name, title=_title(other, name), text=figure.text,
+                    share=figure.value / limit, limit=units.format_rate(limit),
+                    source=_source(figure),
+                )  # fmt: skip
+
+
+def _about(record: Record) -> Iterator[str]:
+    """Yield every figure of a record."""
+    yield f"{record.name}. {record.note}".strip(" .") + "."
+    for name, figure in record.figures.items():
+        yield words(
+            "why.figure", label=words(f"catalog.{name}"), text=_chain(figure) or figure.text,
+            state=_state(figure), source=_source(figure),
+        )  # fmt: skip
+
+
+def _nothing(asked: units.Quantity) -> str:
+    """Say that no figure matches, and which come nearest."""
+    far: dict[str, tuple[float, str]] = {}
+    for _, title, figure in _entries():
+        if figure.unit == asked.unit and figure.value * asked.value > 0:
+            distance = min(abs(math.log(v / asked.value)) for v in _ways(figure).values())
+            far.setdefault(figure.text, (distance, f"{figure.text} ({title})"))
+    nearest = "; ".join(told for _, told in sorted(far.values())[:3]) or words("why.no_unit")
+    return words("why.nothing", asked=asked.shown, nearest=nearest)

@@ -1,0 +1,7 @@
+"""The learner's record and predictions."""
+
+from __future__ import annotations
+
+from nvlearn.quiz.predictions import predict
+
+__all__ = ["predict"]

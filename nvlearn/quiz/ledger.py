@@ -1,0 +1,81 @@
+"""The learner's own record: append-only JSON lines that survive two kernels and a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+NAME = "ledger.jsonl"
+
+
+class Records(list[dict[str, Any]]):
+    """Records that were read, and in `torn` a sentence for each line that could not be."""
+
+    torn: list[str]
+
+
+def folder() -> Path:
+    """Return the folder of the learner's data: NVLEARN_HOME, or the user's data folder."""
+    home = os.environ.get("NVLEARN_HOME", "").strip()
+    if home:
+        return Path(home).expanduser()
+    from platformdirs import user_data_path  # only a learner who records something needs it
+
+    return user_data_path("nvlearn", appauthor=False)
+
+
+def path() -> Path:
+    """Return the file of the learner's records."""
+    return folder() / NAME
+
+
+def record(kind: str, **fields: Any) -> None:
+    """Append one record with a single write; OSError if the folder cannot be written."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    text = json.dumps({"kind": kind, "at": at, **fields}, ensure_ascii=False, allow_nan=False)
+    target = path()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    handle = os.open(target, flags, 0o644)
+    try:
+        line = f"{_gap(handle)}{text}\n".encode()
+        if os.write(handle, line) < len(line):
+            raise OSError(f"The disk took only a part of a record of {target}.")
+    finally:
+        os.close(handle)
+
+
+def _gap(handle: int) -> str:
+    """Return a newline if the last record was torn, so that the next one stands alone."""
+    if os.lseek(handle, 0, os.SEEK_END) == 0:
+        return ""
+    os.lseek(handle, -1, os.SEEK_END)
+    return "" if os.read(handle, 1) == b"\n" else "\n"
+
+
+def read(kind: str | None = None) -> Records:
+    """Return the records of a kind (all if None), oldest first; torn lines are kept aside."""
+    records = Records()
+    records.torn = []
+    source = path()
+    if not source.exists():
+        return records
+    for number, line in enumerate(source.read_bytes().split(b"\n"), start=1):
+        entry = _entry(line)
+        if entry is None and line.strip():
+            shown = line[:40].decode("utf-8", "replace")
+            records.torn.append(f"Line {number} of {source} is torn and was left out: {shown!r}.")
+        elif entry is not None and kind in (None, entry["kind"]):
+            records.append(entry)
+    return records
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) and isinstance(entry.get("kind"), str) else None

@@ -1,0 +1,56 @@
+"""Predictions: the learner commits a number, sees the truth, and the slip that it looks like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvlearn import answers, units
+from nvlearn.answers import Told
+from nvlearn.i18n import words
+from nvlearn.quiz import ledger
+
+
+def predict(id: str, guess: object) -> Told:
+    """Record a guess and answer with the truth, the ratio and the slip it looks like."""
+    entry = answers.find("predictions", id)
+    if answers.is_blank(guess):
+        return Told(words("prediction.not_yet"))
+    unit, direction = entry["unit"], entry.get("direction", "")
+    try:
+        given = answers.read_answer(guess, unit, direction)
+    except units.UnitError as error:
+        return Told(error)
+    truth = answers.compute(entry)
+    slip = answers.recognise(entry, [given], [truth], [answers.wrong_values(entry, truth)])
+    ratio = given / truth if truth else None
+    scale = units.base_unit(unit)[0]
+    kept = _keep(
+        id=id, guess=given / scale, truth=truth / scale, unit=f"{unit} {direction}".strip(),
+        ratio=ratio, slip=slip,
+    )  # fmt: skip
+    return Told(" ".join(filter(None, [*_say(entry, given, truth, slip), kept])))
+
+
+def ids() -> list[str]:
+    """Return the ids of all predictions."""
+    return list(answers.table("predictions"))
+
+
+def _say(entry: dict[str, Any], given: float, truth: float, slip: str | None) -> list[str]:
+    base, direction = units.base_unit(entry["unit"])[1], entry.get("direction", "")
+    shown = [units.format_value(value, base, direction) for value in (given, truth)]
+    compared = words("prediction.compared", guess=shown[0], truth=shown[1])
+    if abs(given - truth) <= 0.01 * abs(truth):
+        return [compared, words("prediction.right")]
+    ratio = words("prediction.ratio", ratio=f"{given / truth:.3g}") if truth else ""
+    why = words(f"prediction.why.{entry['id']}")
+    return [compared, ratio, answers.slip_sentence(slip), why]
+
+
+def _keep(**fields: Any) -> str:
+    """Record the prediction; return a sentence only if it could not be kept."""
+    try:
+        ledger.record("prediction", **fields)
+    except OSError as error:
+        return words("prediction.not_kept", folder=ledger.folder(), reason=error.strerror or error)
+    return ""

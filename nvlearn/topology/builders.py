@@ -1,0 +1,296 @@
+"""Build topologies: rings, meshes, switched boards, PCIe trees, clusters, catalog systems."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nvlearn.topology.graph import Topology
+
+
+def _graph(gpus: int) -> Any:
+    import networkx as nx
+
+    if gpus < 1:
+        raise ValueError(f"A machine needs at least one GPU, not {gpus}.")
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from((f"GPU{i}" for i in range(gpus)), kind="gpu")
+    return graph
+
+
+def _join(graph: Any, a: str, b: str, rate: float, links: int = 1, kind: str = "nvlink") -> None:
+    """Lay links between two stations, each one edge in both directions."""
+    if not rate > 0:
+        raise ValueError(f"The link {a}-{b} needs a rate above 0 bytes/s, not {rate}.")
+    for _ in range(links):
+        for u, v in ((a, b), (b, a)):
+            graph.add_edge(u, v, kind=kind, capacity=float(rate), nominal=float(rate), latency=0.0)
+
+
+def mesh(matrix: ArrayLike, rate: float, name: str = "mesh", *, relay: bool = False) -> Topology:
+    """Build a machine whose GPUs are joined directly, from its matrix of links.
+
+    Parameters
+    ----------
+    matrix : int array, shape (GPUs, GPUs)
+        Links between each pair, symmetric, zero on the diagonal.
+    rate : float
+        Bytes/s of one link, one way.
+    name : str
+        What the machine is called.
+    relay : bool
+        Whether GPUs pass on traffic of others.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square and symmetric with a zero diagonal.
+
+    Source: ``nvidia-smi topo -m``.
+    Lesson 04.
+
+    >>> mesh([[0, 2], [2, 0]], 25e9).cut([0])
+    50000000000.0
+    """
+    links = np.asarray(matrix, dtype=np.int64)
+    if links.ndim != 2 or (links != links.T).any() or links.diagonal().any() or (links < 0).any():
+        raise ValueError("A mesh is a square, symmetric matrix of link counts with 0 on its "
+                         f"diagonal, not {links.tolist()}.")
+    graph = _graph(len(links))
+    for a, b in zip(*np.nonzero(np.triu(links)), strict=True):
+        _join(graph, f"GPU{a}", f"GPU{b}", rate, int(links[a, b]))
+    return Topology(graph, name, relay=relay)
+
+
+def ring(gpus: int, rate: float, *, links: int = 1, relay: bool = True) -> Topology:
+    """Build a ring, the metro line: every GPU is joined to the two beside it.
+
+    Parameters
+    ----------
+    gpus : int
+        Number of GPUs, at least 2.
+    rate : float
+        Bytes/s of one link, one way.
+    links : int
+        Parallel links between neighbours.
+    relay : bool
+        Whether GPUs pass on traffic of others.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two GPUs.
+
+    Source: Patarasuk and Yuan 2009.
+    Lesson 04.
+
+    >>> ring(8, 25e9).diameter()
+    4
+    """
+    if gpus < 2:
+        raise ValueError(f"A ring needs at least 2 GPUs, not {gpus}.")
+    matrix = np.zeros((gpus, gpus), dtype=np.int64)
+    here = np.arange(gpus)
+    matrix[here, (here + 1) % gpus] = matrix[(here + 1) % gpus, here] = links
+    return mesh(matrix, rate, f"ring of {gpus}", relay=relay)
+
+
+def full_mesh(gpus: int, rate: float, *, links: int = 1) -> Topology:
+    """Build a machine in which every pair of GPUs has links of its own.
+
+    Parameters
+    ----------
+    gpus : int
+        Number of GPUs.
+    rate : float
+        Bytes/s of one link, one way.
+    links : int
+        Parallel links of a pair.
+
+    Formula: N(N-1)/2 pairs to wire.
+    Lesson 04.
+
+    >>> full_mesh(8, 25e9).graph.size() // 2
+    28
+    """
+    matrix = np.full((gpus, gpus), links) - links * np.eye(gpus)
+    return mesh(matrix, rate, f"full mesh of {gpus}")
+
+
+def switched(
+    gpus: int, rate: float, wires: Sequence[int], *, boards: int = 1, trunk: int = 0,
+    spine: bool = False, reduces: bool = False, name: str = "switched board",
+) -> Topology:
+    """Build a machine whose GPUs are joined by NVSwitch chips.
+
+    Parameters
+    ----------
+    gpus : int
+        Number of GPUs, over all boards.
+    rate : float
+        Bytes/s of one link, one way.
+    wires : sequence of int
+        Links from a GPU to each switch chip of its board, such as (5, 5, 4, 4).
+    boards : int
+        Boards with switch chips of their own.
+    trunk : int
+        Links from each chip to its partner on the next board, or to the spine.
+    spine : bool
+        Whether the boards are joined by a second level of switches.
+    reduces : bool
+        Whether the switches can add (NVLink SHARP): NVSwitch 3 and later.
+    name : str
+        What the machine is called.
+
+    Raises
+    ------
+    ValueError
+        If the GPUs do not fill the boards evenly.
+
+    Chips of a board share all traffic evenly, so they act as one: "NVSwitches are invisible to
+    NCCL". Source: NVIDIA Fabric Manager User Guide, "NVSwitch-Based Systems".
+    Lesson 04.
+
+    >>> switched(8, 25e9, (5, 5, 4, 4)).cut([0])
+    450000000000.0
+    """
+    if gpus % boards:
+        raise ValueError(f"{gpus} GPUs do not fill {boards} boards evenly.")
+    graph = _graph(gpus)
+    for board in range(boards):
+        for chip in range(len(wires)):
+            graph.add_node(f"NVSwitch{board * len(wires) + chip}", kind="nvswitch",
+                           group=f"NVSwitch board {board}", reduces=reduces)
+    for gpu in range(gpus):
+        board = gpu // (gpus // boards)
+        for chip, count in enumerate(wires):
+            _join(graph, f"GPU{gpu}", f"NVSwitch{board * len(wires) + chip}", rate, count)
+    if spine:
+        graph.add_node("NVSwitch spine", kind="nvswitch")
+    for chip in range(0 if spine else len(wires), len(wires) * boards):
+        partner = "NVSwitch spine" if spine else f"NVSwitch{chip - len(wires)}"
+        _join(graph, f"NVSwitch{chip}", partner, rate, trunk)
+    return Topology(graph, name)
+
+
+def with_pcie(
+    topology: Topology, rate: float, *, gpus_per_switch: int = 2, switches_per_socket: int = 2,
+    socket_rate: float = 40e9,
+) -> Topology:
+    """Add the municipal roads to a machine: PCIe switches, host bridges and sockets.
+
+    Parameters
+    ----------
+    topology : Topology
+        The machine; its GPUs are attached in rank order.
+    rate : float
+        Bytes/s of a PCIe x16 port, one way.
+    gpus_per_switch : int
+        GPUs below one PCIe switch; 0 attaches them to the host bridge directly.
+    switches_per_socket : int
+        PCIe switches, or without switches GPUs, below one host bridge.
+    socket_rate : float
+        Bytes/s between two CPU sockets, one way.
+
+    Source: the PIX, PXB, PHB, SYS levels of the NCCL environment variables page.
+    Lesson 03.
+
+    >>> tree = with_pcie(Topology(_graph(4), "four cards"), 32e9, switches_per_socket=1)
+    >>> tree.hop_matrix("pcie")[0].tolist()
+    [0, 2, -1, -1]
+    """
+    graph = topology.graph.copy()
+    hosts: list[str] = []
+    for i, gpu in enumerate(topology.gpus):
+        port = i // max(gpus_per_switch, 1)
+        host = f"CPU{port // switches_per_socket}"
+        if host not in hosts:
+            graph.add_node(host, kind="host")
+            for other in hosts:
+                _join(graph, other, host, socket_rate, kind="socket")
+            hosts.append(host)
+        if not gpus_per_switch:
+            _join(graph, gpu, host, rate, kind="pcie")
+            continue
+        switch = f"PCIeSwitch{port}"
+        if switch not in graph:
+            graph.add_node(switch, kind="pcie_switch")
+            _join(graph, switch, host, rate, kind="pcie")
+        _join(graph, gpu, switch, rate, kind="pcie")
+    return Topology(graph, topology.name, relay=topology.relay)
+
+
+def pcie_tree(gpus: int, rate: float, *, name: str = "PCIe tree", **layout: Any) -> Topology:
+    """Build a machine that has PCIe alone.
+
+    Parameters
+    ----------
+    gpus : int
+        Number of GPUs.
+    rate : float
+        Bytes/s of a PCIe x16 port, one way.
+    name : str
+        What the machine is called.
+    **layout
+        As for `with_pcie`: gpus_per_switch, switches_per_socket, socket_rate.
+
+    Lesson 03.
+
+    >>> pcie_tree(8, 32e9).cut([0])
+    32000000000.0
+    """
+    return with_pcie(Topology(_graph(gpus), name), rate, **layout)
+
+
+def cluster(
+    domain: Topology, domains: int, nic_rate: float, *, nics: int | None = None,
+    pcie_rate: float = 64e9,
+) -> Topology:
+    """Join equal domains by NICs and a network that never blocks: rail between the cities.
+
+    Parameters
+    ----------
+    domain : Topology
+        One NVLink domain, such as ``system("DGX H100")``.
+    domains : int
+        How many of them.
+    nic_rate : float
+        Bytes/s of one NIC port, one way.
+    nics : int or None
+        NICs of a domain; None gives each GPU its own.
+    pcie_rate : float
+        Bytes/s from GPU to NIC, one way.
+
+    Raises
+    ------
+    ValueError
+        If there is no domain, or more NICs than GPUs.
+
+    Source: NVIDIA DGX SuperPOD reference architectures (one NIC per GPU).
+    Lesson 08.
+
+    >>> two = cluster(full_mesh(4, 25e9), 2, 50e9)
+    >>> two.ranks, two.cut([0, 1, 2, 3])
+    (8, 200000000000.0)
+    """
+    count = domain.ranks if nics is None else nics
+    if domains < 1 or not 1 <= count <= domain.ranks:
+        raise ValueError(f"A cluster needs at least 1 domain and 1 to {domain.ranks} NICs in "
+                         f"each, not {domains} and {count}.")
+    graph = _graph(domains * domain.ranks)
+    graph.add_node("network", kind="network")
+    for d in range(domains):
+        names = {gpu: f"GPU{d * domain.ranks + i}" for i, gpu in enumerate(domain.gpus)}
+        for node, data in domain.graph.nodes(data=True):
+            here = names.setdefault(node, f"{node}@{d}")
+            graph.add_node(here, **{**data, "group": f"{data.get('group', node)}@{d}"}
+                           if data["kind"] != "gpu" else data)
+        graph.add_edges_from((names[u], names[v], e) for u, v, e in domain.graph.edges(data=True))
+        for nic in range(count):
+            graph.add_node(f"NIC{d * count + nic}", kind="nic")
+            _join(graph, f"NIC{d * count + nic}", "network", nic_rate, kind="network")
+        for i in range(domain.ranks):
+            nearest = f"NIC{d * count + i * count // domain.ranks}"
+            _join(graph, f"GPU{d * domain.ranks + i}", nearest, pcie_rate, kind="pcie")
+    return Topology(graph, f"{domains} x {domain.name}", relay=domain.relay)

@@ -1,0 +1,435 @@
+"""Boards and fabrics as graphs: links, routes, hops, cuts and what happens when a link is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+#: Splitting n GPUs into halves is tried exhaustively up to this n (126 splits for 10).
+EXHAUSTIVE = 10
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """All parallel links from one station to the next, which share whatever is sent along them."""
+
+    source: str
+    target: str
+    kind: str
+    links: int
+    capacity: float
+    nominal: float
+    latency: float
+
+
+class Topology:
+    """A machine as a directed multigraph in which every physical link is one edge each way.
+
+    Parameters
+    ----------
+    graph : networkx.MultiDiGraph
+        Nodes carry ``kind`` ("gpu", "nvswitch", "pcie_switch", "host", "nic", "network"),
+        ``group`` (switch chips with the same group act as one) and ``reduces`` (the switch can
+        add, as NVSwitch 3 and later can). Edges carry ``kind`` ("nvlink",
+        "pcie", "socket", "network"), ``capacity`` and ``nominal`` (bytes/s, one way) and
+        ``latency`` (s). GPUs are named GPU0, GPU1, ... and their number is their rank.
+    name : str
+        What the machine is called.
+    relay : bool
+        Whether a GPU passes on traffic of others. NVLink hardware does not.
+
+    Raises
+    ------
+    ValueError
+        If the graph holds no GPU.
+
+    Stations are compared by bundles, see `Bundle`: a doubled link is two edges and one bundle.
+    Source: NVIDIA Fabric Manager User Guide, "GPU Baseboard Topologies".
+    Lesson 04.
+
+    >>> from nvlearn.topology import ring
+    >>> ring(4, 25e9).neighbours(0)
+    [1, 3]
+    """
+
+    def __init__(self, graph: Any, name: str, *, relay: bool = False) -> None:
+        self.graph, self.name, self.relay = graph, name, relay
+        self.gpus = [n for n, kind in graph.nodes(data="kind") if kind == "gpu"]
+        self.ranks = len(self.gpus)
+        if not self.ranks:
+            raise ValueError(f"{name} has no GPU; add at least one node of kind 'gpu'.")
+        self._routes: dict[tuple[str, str], list[tuple[int, ...]]] = {}
+        self._before: dict[str, dict[str, list[str]]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Topology {self.name}: {self.ranks} GPUs, {self.graph.size() // 2} links>"
+
+    # ---- bundles -----------------------------------------------------------------------------
+
+    @cached_property
+    def fabric(self) -> Any:
+        """The same machine with parallel links and interchangeable switch chips merged."""
+        import networkx as nx
+
+        group = {n: data.get("group", n) for n, data in self.graph.nodes(data=True)}
+        fabric = nx.DiGraph()
+        for node, data in self.graph.nodes(data=True):
+            fabric.add_node(group[node], kind=data["kind"], reduces=data.get("reduces", False))
+        for u, v, data in self.graph.edges(data=True):
+            ends = group[u], group[v]
+            if ends not in fabric.edges:
+                fabric.add_edge(*ends, **data, index=fabric.size(), links=1)
+                continue
+            edge = fabric.edges[ends]
+            edge["links"] += 1
+            edge["capacity"] += data["capacity"]
+            edge["nominal"] += data["nominal"]
+        return fabric
+
+    @cached_property
+    def bundles(self) -> list[Bundle]:
+        """All bundles in the order of their index, which routes and traces refer to."""
+        return [Bundle(u, v, d["kind"], d["links"], d["capacity"], d["nominal"], d["latency"])
+                for u, v, d in self.fabric.edges(data=True)]
+
+    @cached_property
+    def capacities(self) -> FloatArray:
+        """The capacity of each bundle, bytes/s one way, in the order of `bundles`."""
+        return np.array([bundle.capacity for bundle in self.bundles])
+
+    def _gpu(self, rank: int) -> str:
+        if not 0 <= rank < self.ranks:
+            raise ValueError(f"{self.name} has no GPU {rank}; it has 0 to {self.ranks - 1}.")
+        return str(self.gpus[rank])
+
+    # ---- neighbours and hops -----------------------------------------------------------------
+
+    def link_matrix(self) -> IntArray:
+        """Return how many NVLinks join each pair, as ``nvidia-smi topo -m`` counts them.
+
+        Returns
+        -------
+        int array, shape (GPUs, GPUs)
+            Direct links of a pair; through switches, the links that leave the GPU.
+
+        Source: the NV# entries of ``nvidia-smi topo -m``.
+        Lesson 04.
+
+        >>> from nvlearn.topology import ring
+        >>> ring(4, 25e9).link_matrix()[0].tolist()
+        [0, 1, 0, 1]
+        """
+        edges = self.graph
+        own = np.array([[edges.number_of_edges(a, b) for b in self.gpus] for a in self.gpus])
+        all_kinds = (edges.out_edges(gpu, data="kind") for gpu in self.gpus)
+        up = np.array([sum(kind == "nvlink" for *_, kind in out) for out in all_kinds])
+        switched = (self.hop_matrix(relay=False) > 0) & (own == 0)
+        return np.where(switched, np.minimum.outer(up - own.sum(1), up - own.sum(1)), own)
+
+    def neighbours(self, rank: int) -> list[int]:
+        """Return the GPUs that a GPU reaches over NVLink without passing another GPU.
+
+        Parameters
+        ----------
+        rank : int
+            The GPU's number.
+
+        Lesson 04.
+
+        >>> from nvlearn.topology import full_mesh
+        >>> full_mesh(4, 25e9).neighbours(2)
+        [0, 1, 3]
+        """
+        self._gpu(rank)
+        return [int(i) for i in np.flatnonzero(self.hop_matrix(relay=False)[rank] > 0)]
+
+    def hop_matrix(self, kind: str | None = "nvlink", *, relay: bool = True) -> IntArray:
+        """Return the fewest links between each pair of GPUs.
+
+        Parameters
+        ----------
+        kind : str or None
+            Only links of this kind are walked; None walks all.
+        relay : bool
+            Whether the walk may pass through other GPUs.
+
+        Returns
+        -------
+        int array, shape (GPUs, GPUs)
+            Links walked; -1 where there is no way. One switch between two GPUs makes two links.
+
+        Lesson 04.
+
+        >>> from nvlearn.topology import ring
+        >>> ring(6, 25e9).hop_matrix()[0].tolist()
+        [0, 1, 2, 3, 2, 1]
+        """
+        ahead: dict[str, list[str]] = {node: [] for node in self.fabric}
+        for u, v, data in self.fabric.edges(data=True):
+            if kind in (None, data["kind"]) and data["capacity"] > 0:
+                ahead[u].append(v)
+        rank = {gpu: i for i, gpu in enumerate(self.gpus)}
+        matrix = np.full((self.ranks, self.ranks), -1, dtype=np.int64)
+        for start in self.gpus:
+            seen, wave, hops = {start}, [start], 0
+            while wave:
+                matrix[rank[start], [rank[n] for n in wave if n in rank]] = hops
+                passing = wave if relay or not hops else [n for n in wave if n not in rank]
+                wave = [*dict.fromkeys(v for u in passing for v in ahead[u] if v not in seen)]
+                seen.update(wave)
+                hops += 1
+        return matrix
+
+    def diameter(self, kind: str | None = "nvlink") -> int:
+        """Return the most links that lie between any two GPUs.
+
+        Parameters
+        ----------
+        kind : str or None
+            Only links of this kind are walked; None walks all.
+
+        Raises
+        ------
+        ValueError
+            If some pair is not joined by links of this kind.
+
+        Formula: max over pairs of `hop_matrix`.
+        Lesson 04.
+
+        >>> from nvlearn.topology import ring
+        >>> ring(8, 25e9).diameter()
+        4
+        """
+        hops = self.hop_matrix(kind)
+        if (hops < 0).any():
+            a, b = np.argwhere(hops < 0)[0]
+            raise ValueError(f"GPU {a} and GPU {b} of {self.name} are not joined by {kind} links, "
+                             "so it has no diameter; ask with kind=None to walk all links.")
+        return int(hops.max())
+
+    # ---- routes ------------------------------------------------------------------------------
+
+    def routes(self, source: int, target: int) -> list[tuple[int, ...]]:
+        """Return the best routes between two GPUs; several where they are equally good.
+
+        Parameters
+        ----------
+        source, target : int
+            Ranks.
+
+        Returns
+        -------
+        list of tuples
+            Each route is the indices of its bundles in order.
+
+        Raises
+        ------
+        ValueError
+            If no route is left, naming the two GPUs and the links that are out of order.
+
+        The rule: the least sum of 1 / nominal bandwidth over links that work; other GPUs are
+        passed through only on a topology with ``relay``. A slow link is still taken, as on a
+        real machine; a broken one is not.
+        Lesson 04.
+
+        >>> from nvlearn.topology import ring
+        >>> [len(route) for route in ring(4, 25e9).routes(0, 2)]
+        [2, 2]
+        """
+        a, b = self._gpu(source), self._gpu(target)
+        if (a, b) not in self._routes:
+            self._routes[a, b] = self._find_routes(a, b)
+        return self._routes[a, b]
+
+    def _find_routes(self, a: str, b: str) -> list[tuple[int, ...]]:
+        edges = self.fabric.edges
+        if self.fabric.has_edge(a, b):
+            direct = edges[a, b]
+            # No way over two links can be as good as one of more than half their bandwidth.
+            if direct["capacity"] and 2 * direct["nominal"] > self._widest:
+                return [(direct["index"],)]
+
+        def walks(node: str) -> list[list[str]]:
+            return [[a]] if node == a else [
+                [*walk, node] for before in self._towards(a)[node] for walk in walks(before)
+            ]
+
+        if b not in self._towards(a):
+            broken = ", ".join(f"{x.source}-{x.target}" for x in self.bundles if not x.capacity)
+            raise ValueError(f"{self.name} has no route from {a} to {b}"
+                             f"{f' (out of order: {broken})' if broken else ''}; "
+                             "send over GPUs that are joined, or allow relaying with relay=True.")
+        return [tuple(edges[hop]["index"] for hop in pairwise(walk)) for walk in walks(b)]
+
+    @cached_property
+    def _widest(self) -> float:
+        return max(bundle.nominal for bundle in self.bundles)
+
+    def _towards(self, start: str) -> dict[str, list[str]]:
+        """For each station the ones before it on the best ways from a GPU."""
+        import networkx as nx
+
+        kinds = self.fabric.nodes(data="kind")
+
+        def cost(u: str, _v: str, data: dict[str, Any]) -> float | None:
+            blocked = kinds[u] == "gpu" and u != start and not self.relay
+            # Rounded, so that equally good routes compare equal.
+            return None if blocked or not data["capacity"] else round(1e15 / data["nominal"])
+
+        if start not in self._before:
+            found = nx.dijkstra_predecessor_and_distance(self.fabric, start, weight=cost)
+            self._before[start] = found[0]
+        return self._before[start]
+
+    def switches_between(self, source: int, target: int) -> int:
+        """Return how many NVSwitches a byte passes between two GPUs.
+
+        Parameters
+        ----------
+        source, target : int
+            Ranks.
+
+        Lesson 04.
+
+        >>> from nvlearn.topology import system
+        >>> system("DGX-2").switches_between(0, 1), system("DGX-2").switches_between(0, 8)
+        (1, 2)
+        """
+        stations = [self.bundles[i].target for i in self.routes(source, target)[0]]
+        return sum(self.fabric.nodes[n]["kind"] == "nvswitch" for n in stations)
+
+    # ---- cuts --------------------------------------------------------------------------------
+
+    def cut(self, side: Iterable[int]) -> float:
+        """Return how many bytes per second can leave a set of GPUs for all the others.
+
+        Parameters
+        ----------
+        side : iterable of int
+            Ranks on the sending side.
+
+        Returns
+        -------
+        float
+            Bytes/s, one way: the maximum flow, which equals the smallest cut.
+
+        Raises
+        ------
+        ValueError
+            If the side is empty, or holds every GPU.
+
+        Source: max-flow min-cut theorem, Ford and Fulkerson 1956.
+        Lesson 04.
+
+        >>> from nvlearn.topology import full_mesh
+        >>> full_mesh(4, 25e9).cut([0, 1])
+        100000000000.0
+        """
+        import networkx as nx
+
+        chosen = {self._gpu(rank) for rank in side}
+        if not 0 < len(chosen) < self.ranks:
+            raise ValueError(f"A cut of {self.name} needs 1 to {self.ranks - 1} of its GPUs on one "
+                             f"side, not {len(chosen)}.")
+        graph = self.fabric.copy()
+        for gpu in self.gpus:
+            # An edge without a capacity has no limit.
+            graph.add_edge(*(("source", gpu) if gpu in chosen else (gpu, "sink")))
+        return float(nx.maximum_flow_value(graph, "source", "sink"))
+
+    def _halves(self) -> Iterator[tuple[int, ...]]:
+        n, half = self.ranks, self.ranks // 2
+        if n <= EXHAUSTIVE:
+            yield from (side for side in combinations(range(n), half) if n % 2 or 0 in side)
+        else:
+            ranks = range(2 * n)
+            yield from (tuple(r % n for r in ranks[i : i + half]) for i in range((n + 1) // 2))
+
+    def bisection(self) -> float:
+        """Return the smallest bandwidth between two halves of the GPUs.
+
+        Returns
+        -------
+        float
+            Bytes/s, one way. Exact up to 10 GPUs; beyond, the smallest over the splits of the
+            rank order into two runs, which is exact for rings, boards and racks.
+
+        Formula: min over halves of `cut`.
+        Lesson 04.
+
+        >>> from nvlearn.topology import ring
+        >>> ring(8, 25e9).bisection()
+        50000000000.0
+        """
+        return min(self.cut(side) for side in self._halves())
+
+    # ---- faults ------------------------------------------------------------------------------
+
+    def _changed(self, a: int, b: int, links: int | None, factor: float, word: str) -> Topology:
+        graph = self.graph.copy()
+        first, second = self._gpu(a), self._gpu(b)
+        keys = list(graph[first].get(second, ()))
+        if len(keys) < (links or 1):
+            raise ValueError(f"{self.name} has {len(keys)} links between {first} and {second}, so "
+                             f"{links or 'none'} cannot be {word}; see link_matrix().")
+        for key in keys[:links]:
+            for edge in ((first, second, key), (second, first, key)):
+                graph.edges[edge]["capacity"] *= factor
+        return Topology(graph, f"{self.name}, {first}-{second} {word}", relay=self.relay)
+
+    def without_link(self, a: int, b: int, links: int | None = None) -> Topology:
+        """Return the machine with links between two GPUs out of order.
+
+        Parameters
+        ----------
+        a, b : int
+            Ranks that are joined directly.
+        links : int or None
+            How many of the parallel links fail; None means all.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer links than that between the two.
+
+        Lesson 06.
+
+        >>> from nvlearn.topology import ring
+        >>> ring(4, 25e9).without_link(0, 1).hop_matrix()[0, 1]
+        np.int64(3)
+        """
+        return self._changed(a, b, links, 0.0, "broken")
+
+    def with_slow_link(self, a: int, b: int, factor: float) -> Topology:
+        """Return the machine with all links between two GPUs slowed down.
+
+        Parameters
+        ----------
+        a, b : int
+            Ranks that are joined directly.
+        factor : float
+            The share of the bandwidth that is left, above 0 and at most 1.
+
+        Raises
+        ------
+        ValueError
+            If the factor is out of range, or the two are not joined.
+
+        Lesson 06.
+
+        >>> from nvlearn.topology import ring
+        >>> ring(4, 25e9).with_slow_link(0, 1, 0.5).cut([0])
+        37500000000.0
+        """
+        if not 0 < factor <= 1:
+            raise ValueError("A slow link keeps a share above 0 and at most 1 of its bandwidth, "
+                             f"not {factor}; use without_link for a broken one.")
+        return self._changed(a, b, None, factor, "slow")

@@ -1,0 +1,121 @@
+"""Traffic patterns on a topology: who sends to whom, and what share each flow then gets."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nvlearn.topology.graph import FloatArray, Topology
+
+Pattern = list[tuple[int, int]]
+
+
+def all_to_all_pattern(ranks: int) -> Pattern:
+    """Return the flows of every rank to every other.
+
+    Parameters
+    ----------
+    ranks : int
+        Number of GPUs.
+
+    Lesson 04.
+
+    >>> all_to_all_pattern(2)
+    [(0, 1), (1, 0)]
+    """
+    return [(a, b) for a in range(ranks) for b in range(ranks) if a != b]
+
+
+def neighbour_pattern(ranks: int) -> Pattern:
+    """Return the flows of a ring, from each rank to the next.
+
+    Parameters
+    ----------
+    ranks : int
+        Number of GPUs.
+
+    Lesson 04.
+
+    >>> neighbour_pattern(3)
+    [(0, 1), (1, 2), (2, 0)]
+    """
+    return [(rank, (rank + 1) % ranks) for rank in range(ranks)]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What a pattern does to a topology: a rate for each flow and a load for each bundle.
+
+    ``rates`` and ``load`` are bytes/s, one way; ``load`` and ``utilisation`` follow
+    ``Topology.bundles``.
+    """
+
+    pattern: Pattern
+    rates: FloatArray
+    load: FloatArray
+    utilisation: FloatArray
+
+    @property
+    def delivered(self) -> float:
+        """Return the bytes per second that arrive, over all flows.
+
+        Lesson 04.
+
+        >>> from nvlearn.topology import ring
+        >>> round(loads(ring(8, 25e9), all_to_all_pattern(8)).delivered / 1e9)
+        175
+        """
+        return float(self.rates.sum())
+
+
+def loads(topology: Topology, pattern: Iterable[tuple[int, int]]) -> Loads:
+    """Return the max-min fair rates of a pattern and the load of each link.
+
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    pattern : iterable of (int, int)
+        Flows from rank to rank. Each wants all it can get, and splits evenly over its best
+        routes where there are several.
+
+    Raises
+    ------
+    ValueError
+        If the pattern is empty, or a flow has no route or goes from a rank to itself.
+
+    Progressive filling: all flows grow together; when a link is full, its flows stop; Bertsekas
+    and Gallager, "Data Networks" 1987, section 6.5.2.
+    Lesson 04.
+
+    >>> from nvlearn.topology import ring
+    >>> loads(ring(4, 25e9), [(0, 1), (0, 2)]).rates.tolist()
+    [16666666666.666666, 16666666666.666666]
+    """
+    flows = list(pattern)
+    loops = [flow for flow in flows if flow[0] == flow[1]]
+    if not flows or loops:
+        raise ValueError(f"A pattern needs flows between two different ranks; got {loops}.")
+    crossings = [(i, link, 1 / len(routes)) for i, ends in enumerate(flows)
+                 for routes in [topology.routes(*ends)] for route in routes for link in route]
+    flow, link, weight = (np.array(column) for column in zip(*crossings, strict=True))
+    cap = topology.capacities
+    rates = _fill(flow, link, weight, cap)
+    load: FloatArray = np.bincount(link, weight * rates[flow], len(cap)).astype(float)
+    return Loads(flows, rates, load, np.divide(load, cap, out=np.zeros_like(load), where=cap > 0))
+
+
+def _fill(flow: np.ndarray, link: np.ndarray, weight: FloatArray, cap: FloatArray) -> FloatArray:
+    """Grow all flows together; freeze those of each link as it fills up."""
+    rates = np.zeros(flow.max() + 1)
+    growing = np.ones(len(rates), dtype=bool)
+    left = cap.copy()
+    while growing.any():
+        demand = np.bincount(link, weight * growing[flow], len(cap))
+        room = np.divide(left, demand, out=np.full(len(cap), np.inf), where=demand > 0)
+        step = room.min()
+        rates[growing] += step
+        left = np.maximum(left - step * demand, 0.0)
+        full = room <= step * (1 + 1e-12)
+        growing[flow[full[link]]] = False
+    return rates

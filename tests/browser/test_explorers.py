@@ -1,0 +1,122 @@
+"""Each lesson in JupyterLab in a real browser: it runs, and its explorers answer the keyboard."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import lesson_frame as frame
+import notebook_form as form
+import pytest
+import sample_lesson
+from browser import lab
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+LESSONS = [path for path in form.notebooks() if frame.LESSON.fullmatch(path.name)]
+STILL = 'img[src^="data:image/svg+xml;base64,"]'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    course = tmp_path_factory.mktemp("a copy") / "the course"
+    shutil.copytree(form.ROOT / "notebooks", course)
+    return course
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Lab]:
+    with lab.lab(folder, tmp_path_factory.mktemp("jupyter") / "own") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with lab.browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(chromium: Browser, server: lab.Lab) -> Iterator[Page]:
+    window = chromium.new_page(viewport={"width": 1280, "height": 900})
+    window.set_default_timeout(lab.PATIENCE)
+    yield window
+    window.close()
+    lab.close_kernels(server)
+
+
+def photograph(page: Page, name: str) -> None:
+    """Keep a picture of the window, if a folder for it is named."""
+    if target := os.environ.get("NVLEARN_SCREENSHOTS"):
+        Path(target).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(target, f"{name}.png"))
+
+
+def use(page: Page, server: lab.Lab, path: Path) -> int:
+    """Open and run a lesson, move each explorer, and return the number of explorers."""
+    lab.unrun_copy(path, server.folder)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    lab.open_lesson(page, server, path.name)
+    photograph(page, f"{path.stem}-0-opened")
+    cells = form.read(path).cells
+    expect(page.locator(STILL)).to_have_count(count_stills(cells))
+    lab.run_all(page)
+    assert lab.failures(page) == []
+    explorers = page.locator(".nv-explorer")
+    expect(explorers).to_have_count(len(frame.having(cells, "explorer")))
+    for number, explorer in enumerate(explorers.all(), 1):
+        explorer.scroll_into_view_if_needed()
+        picture, sentence = lab.seen(explorer)
+        photograph(page, f"{path.stem}-{number}-before")
+        lab.press(explorer)
+        expect(explorer.locator(".nv-sentence")).not_to_have_text(sentence)
+        assert lab.seen(explorer)[0] != picture, "the sentence has changed, but not the picture"
+        photograph(page, f"{path.stem}-{number}-after")
+    assert lab.failures(page) == []
+    assert errors == []
+    return explorers.count()
+
+
+def count_stills(cells: list) -> int:
+    """Return how many still pictures the stored outputs hold."""
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    return sum(
+        output.get("data", {}).get("text/html", "").count('src="data:image/svg+xml;base64,')
+        for output in outputs
+    )
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_lesson(page: Page, server: lab.Lab, path: Path) -> None:
+    assert use(page, server, path) >= 1
+
+
+def test_the_sample_lesson(page: Page, server: lab.Lab, tmp_path: Path) -> None:
+    path = sample_lesson.write(tmp_path, run=True)
+    (server.folder / "explorer_of_sample.py").write_text(sample_lesson.EXPLORER, encoding="utf-8")
+    assert use(page, server, path) == 1
+
+
+def test_a_failing_cell_is_seen(page: Page, server: lab.Lab, tmp_path: Path) -> None:
+    path = sample_lesson.write(tmp_path)
+    notebook = form.read(path)
+    at = next(n for n, cell in enumerate(notebook.cells) if frame.part(cell) == "explorer")
+    notebook.cells[at].source = "1 / 0"
+    form.write(path.with_name("13_failing.ipynb"), notebook)
+    lab.unrun_copy(path.with_name("13_failing.ipynb"), server.folder)
+    lab.open_lesson(page, server, "13_failing.ipynb")
+    lab.run_all(page)
+    found = " ".join(lab.failures(page))
+    assert "ZeroDivisionError" in found
+    assert "has not run" in found
+
+
+def test_without_chromium_a_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    with pytest.raises(RuntimeError, match="apt-get install chromium"):
+        lab.chromium()

@@ -1,0 +1,46 @@
+"""Answers: the slip that a wrong number looks like."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nvlearn.answers import slip
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "code"),
+    [
+        (900, 450, "both_ways"),
+        (450, 900, "one_way"),
+        (400, 50, "bits"),
+        (50, 400, "bytes"),
+        (14 * 1.073741824, 14, "gib"),
+        (64, 64 * 1.048576, "gib"),
+        (54.4, 0.0544, "thousand"),
+        (0.4, 40, "percent"),
+        (450, 450, None),
+        (451, 450, None),
+        (1234, 450, None),
+        (0, 0, None),
+        (5, 0, None),
+        (math.nan, 450, None),
+    ],
+)
+def test_a_slip_is_recognised(answer: float, truth: float, code: str | None) -> None:
+    assert slip(answer, truth) == code
+
+
+def test_slips_of_an_exercise_go_first_but_never_before_a_right_answer() -> None:
+    assert slip(28, 24.5, {"n_minus_one": 28}) == "n_minus_one"
+    assert slip(49, 24.5, {"no_share": 49}) == "no_share"
+    assert slip(24.5, 24.5, {"n_minus_one": 24.5}) is None
+    assert slip(101, 100, {"near": 101}, tolerance=0.02) is None
+
+
+@given(st.floats(1e-6, 1e15), st.floats(0, 0.5))
+def test_a_right_answer_is_never_a_slip(truth: float, tolerance: float) -> None:
+    assert slip(truth * (1 + tolerance * 0.999), truth, {"x": truth}, tolerance) is None

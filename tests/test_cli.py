@@ -1,0 +1,186 @@
+"""The command line: bytes that come out, and one clear sentence for every wrong input."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nvlearn import cli
+
+AS_PRINTED = "093bda21863d6a1473b77078b55e938bbb34aeffe5ee59d4750c2e1f81eb995b"
+COMMAND = [sys.executable, "-m", "nvlearn.cli"]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, timeout=60,
+        env={**os.environ, **environment}, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("environment", [
+    {}, {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "cp1252"},
+])  # fmt: skip
+def test_as_printed_is_the_sources_table_byte_for_byte(environment: dict[str, str]) -> None:
+    done = run("demo", "--as-printed", **environment)
+    assert hashlib.sha256(done.stdout).hexdigest() == AS_PRINTED
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def the_sources_demo(parameters: float, width: float, gpus: int, compute: float) -> str:
+    """Return what the source document's program would print for other values."""
+    lines = [f"{'互连方式':<18}{'通信耗时':>10}{'迭代耗时':>10}{'通信占比':>10}"]
+    rates = (("PCIe Gen5 x16", 64e9), ("NVLink 3.0(A100)", 600e9), ("NVLink 4.0(H100)", 900e9))
+    for name, rate in rates:
+        talk = 2 * (gpus - 1) * (parameters * width / gpus) / rate
+        total = max(compute, talk)
+        lines.append(f"{name:<18}{talk:9.3f}s{total:9.3f}s{talk / total:9.1%}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(("parameters", "width", "gpus", "compute"), [
+    ("7e9", 2, 8, 0.8), ("70B", 4, 16, 0.25), ("350M", 2, 2, 3), ("1T", 1, 72, 10),
+])  # fmt: skip
+def test_as_printed_is_computed(
+    parameters: str, width: float, gpus: int, compute: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--parameters", parameters, "--bytes-per-gradient", str(width)]
+    given += ["--gpus", str(gpus), "--compute", f"{compute} s"]
+    assert cli.main(["demo", "--as-printed", *given]) == 0
+    wanted = the_sources_demo(cli.count(parameters), width, gpus, compute)
+    assert capsys.readouterr().out == wanted
+
+
+def test_the_repaired_demo_is_aligned_and_says_what_to_see(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["demo"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "one way, GB/s" in lines[0]
+    assert len({len(line) for line in lines[:9]}) == 1
+    row = lines[4].split("  ")
+    assert row[0] == "NVLink 4.0 (H100)"
+    assert [part.strip() for part in row if part][1:] == [
+        "450.00", "0.054", "0.800", "0.854", "6.4%",
+    ]  # fmt: skip
+    assert lines[10].startswith("What to see")
+    assert max(map(len, lines)) <= 100
+    assert "0.766 s" in lines[-1]
+    assert cli.main(["demo", "--compute", "50 ms"]) == 0
+    assert "7 of 8 links" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("7e9", 7e9), ("7B", 7e9), ("7 b", 7e9), ("350M", 350e6), ("1.5T", 1.5e12),
+    ("2k", 2e3), ("12", 12),
+])  # fmt: skip
+def test_counts_of_parameters(text: str, value: float) -> None:
+    assert cli.count(text) == value
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["fly"], ["demo", "--gpus", "0"], ["demo", "--gpus", "8.5"], ["demo", "--gpus", "٣"],
+    ["demo", "--gpus", "-1"], ["demo", "--gpus"], ["demo", "--parameters", "7X"],
+    ["demo", "--parameters", "0"], ["demo", "--parameters", "nan"], ["demo", "--parameters", "inf"],
+    ["demo", "--parameters", ""], ["demo", "--parameters", "1e999"],
+    ["demo", "--bytes-per-gradient", "two"], ["demo", "--compute", "0.8 GB"],
+    ["demo", "--compute", "0 s"], ["demo", "--compute", "0"], ["demo", "--compute", "soon"],
+    ["demo", "--compute", "-1 s"], ["demo", "--compute", ""], ["demo", "--as"], ["demo", "extra"],
+    ["why"], ["why", "no such thing"], ["lab", "no/such/folder"], ["--nonsense"],
+])  # fmt: skip
+def test_a_wrong_input_gets_one_sentence_and_exit_code_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = cli.main(arguments)
+    except SystemExit as leave:
+        code = int(leave.code or 0)
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith("nvlearn")
+    assert err.count("\n") == 1
+    assert err.endswith(".\n")
+
+
+@pytest.mark.parametrize("command", [[], ["lab"], ["demo"], ["why"]])
+def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leave:
+        cli.main([*command, "--help"])
+    assert leave.value.code == 0
+    assert f"nvlearn {' '.join(command)}".strip() in capsys.readouterr().out.split("example:")[-1]
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leave:
+        cli.main(["--version"])
+    assert leave.value.code == 0
+    assert capsys.readouterr().out.startswith("nvlearn ")
+
+
+def test_why_prints_the_chain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["why", "900", "GB/s"]) == 0
+    assert "both ways" in capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == cli.BROKEN_PIPE
+
+
+def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_options: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "demo", interrupted)
+    assert cli.main(["demo"]) == cli.INTERRUPTED == 128 + signal.SIGINT
+
+
+def test_lab_opens_the_first_lesson_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "02_b c.ipynb").touch()
+    (tmp_path / "11_z.ipynb").touch()
+    (tmp_path / "notes.ipynb").touch()
+    started: list[list[str]] = []
+    monkeypatch.setattr(cli, "start", lambda made: started.append(made) or 0)
+    assert cli.main(["lab", "--no-browser", str(tmp_path)]) == 0
+    assert [[part for part in made if part != "--allow-root"] for made in started] == [[
+        sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={tmp_path}",
+        "--LabApp.default_url=/lab/tree/02_b%20c.ipynb", "--no-browser",
+    ]]  # fmt: skip
+    assert str(tmp_path) in capsys.readouterr().out
+    assert not any("token" in part for part in started[0])
+
+
+def test_lab_without_lessons_or_without_jupyterlab_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site" / "nvlearn" / "cli.py"))
+    assert cli.main(["lab"]) == 2
+    assert "No lessons" in capsys.readouterr().err
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli.main(["lab", str(tmp_path)]) == 2
+    assert "pip install jupyterlab" in capsys.readouterr().err
+
+
+def test_the_demo_needs_no_heavy_library() -> None:
+    code = (
+        "import sys; from nvlearn import cli; cli.main(['demo'])\n"
+        "heavy = {'networkx', 'yaml', 'jsonschema', 'matplotlib', 'ipywidgets', 'IPython'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,158 @@
+"""Checks of exercises: right, not yet, wrong with its slip, and code that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nvlearn import answers, catalog, exercises
+from nvlearn.exercises import check
+
+
+def total_bandwidth(lanes: float, gbit_per_lane: float, links: float) -> float:
+    return lanes * gbit_per_lane / 8 * links * 2
+
+
+def step_time(compute: float, communication: float, overlap: bool) -> float:
+    return max(compute, communication) if overlap else compute + communication
+
+
+RIGHT = {
+    "02-1": [300, "300 GB/s", "300", "600 GB/s both ways", "2400 Gb/s one way"],
+    "02-2": [total_bandwidth],
+    "02-3": [1800, "1.8 TB/s", "900 GB/s one way"],
+    "11-1": [0.0544, "54.4 ms", "54 ms"],
+    "11-2": [0.383, "383 ms"],
+    "11-3": [step_time],
+}
+
+
+def test_every_exercise_has_a_right_answer_here() -> None:
+    assert exercises.ids() == list(RIGHT)
+
+
+@pytest.mark.parametrize("id", exercises.ids())
+def test_a_right_answer_passes_and_says_why(id: str) -> None:
+    for answer in RIGHT[id]:
+        result = check(id, answer)
+        assert result.passed is True, (answer, result)
+        assert len(str(result)) > 20
+
+
+@pytest.mark.parametrize("id", exercises.ids())
+@pytest.mark.parametrize("stub", [None, ...])
+def test_the_stub_is_not_yet(id: str, stub: object) -> None:
+    result = check(id, stub)
+    assert result.passed is None
+    assert repr(result).startswith("Not yet")
+
+
+@pytest.mark.parametrize(
+    ("id", "answer", "slip"),
+    [
+        ("02-1", 600, "both_ways"),
+        ("02-1", 150, "one_way"),
+        ("02-1", 2400, "bits"),
+        ("02-1", 25, "one_link"),
+        ("02-1", "300 kB/s", None),
+        ("02-3", 1200, "as_printed"),
+        ("02-3", 900, "one_way"),
+        ("11-1", 0.0272, "both_way_rate"),
+        ("11-1", 0.0311, "gradient_once"),
+        ("11-1", 14 / 900, "gradient_once_both_way_rate"),
+        ("11-1", 28 / 450, "n_for_n_minus_1"),
+        ("11-1", 54.4, "thousand"),
+        ("11-2", 0.219, "gradient_once"),
+        ("11-2", 0.8, "given_compute"),
+        ("11-2", "191 ms", "both_way_rate"),
+        ("02-2", lambda lanes, rate, links: lanes * rate / 8 * links * 4, "doubled_twice"),
+        ("02-2", lambda lanes, rate, links: lanes * rate / 8 * links, "one_way"),
+        ("02-2", lambda lanes, rate, links: lanes * rate * links * 2, "bits"),
+        ("02-2", lambda lanes, rate, links: lanes + rate + links, None),
+        ("11-3", lambda compute, communication, overlap: compute + communication,
+         "never_overlapped"),
+        ("11-3", lambda compute, communication, overlap: max(compute, communication),
+         "always_overlapped"),
+    ],
+)  # fmt: skip
+def test_a_wrong_answer_is_told_its_slip(id: str, answer: object, slip: str | None) -> None:
+    result = check(id, answer)
+    assert result.passed is False
+    assert result.slip == slip
+    assert answers.slip_sentence(slip) in repr(result)
+
+
+def test_a_wrong_function_is_told_the_call() -> None:
+    assert "total_bandwidth(2, 100, 18) gives 450, expected was 900" in repr(
+        check("02-2", lambda lanes, rate, links: lanes * rate / 8 * links)
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda lanes, rate, links: lanes / 0, "ZeroDivisionError"),
+        (lambda lanes: lanes, "TypeError"),
+        (lambda lanes, rate, links: None, "return"),
+        (lambda lanes, rate, links: ..., "return"),
+        (lambda lanes, rate, links: "many", "'many'"),
+        (lambda lanes, rate, links: float("nan"), "nan"),
+        (lambda lanes, rate, links: {}[lanes], "KeyError"),
+        (900, "total_bandwidth"),
+    ],
+)
+def test_a_function_that_fails_is_told_in_one_sentence(function: object, said: str) -> None:
+    result = check("02-2", function)
+    assert result.passed is not True
+    assert said in repr(result)
+    assert "\n" not in repr(result)
+
+
+@pytest.mark.parametrize(
+    "answer", ["fast", "300 GB", [1, 2], float("nan"), float("inf"), len, "-1", "", -1, 1j, "1e999"]
+)
+def test_an_answer_that_is_no_number_gets_a_sentence(answer: object) -> None:
+    result = check("02-1", answer)
+    assert result.passed is False
+    assert repr(result).endswith(".")
+
+
+def test_an_unknown_exercise_names_the_known_ones() -> None:
+    with pytest.raises(KeyError, match="02-1"):
+        check("99-9", 1)
+
+
+def test_numbers_of_other_libraries_are_numbers() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert check("02-1", numpy.float32(300)).passed
+    assert check("02-2", lambda *f: numpy.float64(total_bandwidth(*f))).passed
+
+
+@pytest.mark.parametrize("id", exercises.ids())
+def test_every_slip_has_its_sentence_and_differs_from_the_truth(id: str) -> None:
+    entry = answers.find("exercises", id)
+    given: dict[str, Any] = {}
+    if entry["kind"] == "function":
+        given = dict(zip(entry["parameters"], entry["samples"][0], strict=True))
+    truth = answers.compute(entry, **given)
+    for code in answers.wrong_values(entry, truth, **given):
+        assert answers.slip_sentence(code)
+
+
+def test_the_arguments_agree_with_the_catalog() -> None:
+    def factors(name: str) -> tuple[float, float, float]:
+        made = catalog.nvlink(name)
+        return made.lanes.value, made.lane_rate.value, made.links.value
+
+    for id, name in (("02-1", "3.0"), ("02-3", "5.0")):
+        args = answers.find("exercises", id)["args"]
+        assert (args["lanes"], args["lane_rate_bits"], args["links"]) == factors(name)
+
+
+def test_a_slip_must_explain_every_miss() -> None:
+    twice_once: Callable[..., float] = lambda lanes, rate, links: (  # noqa: E731
+        total_bandwidth(lanes, rate, links) * (2 if links == 18 else 3)
+    )
+    assert check("02-2", twice_once).slip is None

@@ -1,0 +1,206 @@
+"""Explorers: every control from end to end, every handler, the still form, and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import ipywidgets as widgets
+import pytest
+
+from nvlearn.explorers import (
+    ChoiceControl,
+    Explorer,
+    NumberControl,
+    bandwidth_explorer,
+    demo_explorer,
+)
+from nvlearn.figures import Picture, bandwidth_train, step_timeline
+from nvlearn.training import demo_rows
+
+MAKERS = [bandwidth_explorer, demo_explorer]
+each_explorer = pytest.mark.parametrize("make", MAKERS)
+
+
+def shown(explorer: Explorer) -> str:
+    """Return the sentence on the screen, after checking that all parts agree on it."""
+    assert explorer.error is None
+    assert explorer.alert_box.value == ""
+    assert explorer.picture_box.value == explorer.picture.svg
+    ElementTree.fromstring(explorer.picture.svg)
+    bundle = explorer._repr_mimebundle_()
+    assert bundle["text/plain"] == explorer.sentence
+    assert bundle["text/html"] == explorer.picture.html()
+    return explorer.sentence_box.value
+
+
+@each_explorer
+def test_every_control_changes_the_sentence_at_both_ends_and_in_the_middle(
+    make: Callable[[], Explorer],
+) -> None:
+    explorer = make()
+    height = explorer.picture.height
+    for name, control in explorer.controls.items():
+        explorer.on_reset()
+        said = set()
+        for sample in control.samples:
+            control.value = sample
+            said.add(shown(explorer))
+            assert explorer.picture.height == height
+        assert len(said) == len(control.samples), name
+
+
+@each_explorer
+def test_every_preset_and_the_reset(make: Callable[[], Explorer]) -> None:
+    explorer = make()
+    opening = shown(explorer)
+    for label, wanted in explorer.presets.items():
+        explorer.preset_buttons.value = label
+        shown(explorer)
+        assert wanted.items() <= explorer.values.items()
+    explorer.on_reset()
+    assert shown(explorer) == opening
+
+
+@each_explorer
+def test_handlers_can_be_called_directly(make: Callable[[], Explorer]) -> None:
+    explorer = make()
+    explorer.on_change()
+    explorer.on_change({"new": 1})
+    explorer.on_preset({"new": None})
+    explorer.on_preset({"new": next(iter(explorer.presets))})
+    explorer.on_reset(explorer.reset_button)
+    shown(explorer)
+
+
+@each_explorer
+def test_the_code_line_draws_the_same_picture(make: Callable[[], Explorer]) -> None:
+    explorer = make()
+    names = {
+        "bandwidth_train": bandwidth_train, "step_timeline": step_timeline, "demo_rows": demo_rows,
+    }  # fmt: skip
+    for values in [{}, *explorer.presets.values()]:
+        explorer.set(**values)
+        line = explorer.code(**explorer.values)
+        assert eval(line, names) == explorer.picture
+        assert "<code>" in explorer.code_box.value
+
+
+def test_bandwidth_opens_on_the_h100_and_marks_what_is_unsettled() -> None:
+    explorer = bandwidth_explorer()
+    assert explorer.preset_buttons.value == "4.0 H100"
+    assert "900 GB/s both ways" in explorer.sentence
+    assert any("unsettled" in label for label in explorer.presets)
+    totals = {}
+    for label, values in explorer.presets.items():
+        explorer.set(**values)
+        totals[label] = explorer.picture.data["total"] / 1e9
+    assert list(totals.values()) == [160, 300, 600, 112.5, 900, 1800, 3600]
+
+
+def test_a_moved_slider_leaves_the_preset_and_coming_back_finds_it() -> None:
+    explorer = bandwidth_explorer()
+    explorer.controls["links"].value = 17
+    assert explorer.preset_buttons.value is None
+    explorer.controls["links"].value = 18
+    assert explorer.preset_buttons.value == "4.0 H100"
+
+
+def test_slider_and_box_are_one_control() -> None:
+    links = bandwidth_explorer().controls["links"]
+    assert isinstance(links, NumberControl)
+    links.slider.value = 11  # steps above the smallest value, 1
+    assert links.box.value == links.value == 12
+    links.box.value = 6
+    assert links.slider.value == 5
+    assert links.box.description
+    assert not links.slider.readout
+
+
+def test_a_value_between_two_steps_stays_as_it_was_typed() -> None:
+    rate = bandwidth_explorer().controls["gbit_per_lane"]
+    assert isinstance(rate, NumberControl)
+    rate.box.value = 28.125
+    assert rate.value == 28.125
+    rate.slider.value += 1
+    assert rate.value == 35.0
+
+
+def test_a_preset_draws_once_and_what_did_not_change_is_not_sent() -> None:
+    explorer = bandwidth_explorer()
+    drawn: list[Any] = []
+    sent: list[Any] = []
+    draw = explorer.draw
+    explorer.draw = lambda data: (drawn.append(data), draw(data))[1]
+    for box in (explorer.picture_box, explorer.sentence_box, explorer.code_box):
+        box.observe(sent.append, names="value")
+    explorer.preset_buttons.value = "1.0 P100"
+    assert (len(drawn), len(sent)) == (1, 3)
+    explorer.on_change()
+    assert (len(drawn), len(sent)) == (2, 3)
+
+
+def faulty() -> Explorer:
+    """Return an explorer that fails above 5."""
+
+    def compute(number: int) -> int:
+        if number > 5:
+            raise RuntimeError("number <above> 5")
+        return number
+
+    def draw(number: int) -> Picture:
+        return Picture("<svg xmlns='http://www.w3.org/2000/svg'/>", f"It is {number}.", 1, 1)
+
+    controls = [
+        NumberControl("number", "a number", 0, 9, 1, 1), ChoiceControl("c", "choice", {"x": 1}, 1),
+    ]  # fmt: skip
+    return Explorer(
+        lambda number, c: compute(number), draw, controls, lambda **given: str(given),
+        {"bad": {"number": 9}, "good": {"number": 2}}, "presets",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("act", [
+    lambda explorer: explorer.controls["number"].box.set_trait("value", 6),
+    lambda explorer: explorer.preset_buttons.set_trait("value", "bad"),
+    lambda explorer: explorer.set(number=7),
+    lambda explorer: explorer.on_preset({"new": "bad"}),
+])  # fmt: skip
+def test_an_exception_is_told_and_kept_and_goes_away(act: Callable[[Explorer], None]) -> None:
+    explorer = faulty()
+    act(explorer)
+    assert isinstance(explorer.error, RuntimeError)
+    assert 'role="alert"' in explorer.alert_box.value
+    assert "&lt;above&gt;" in explorer.alert_box.value
+    assert explorer.sentence == "It is 1."
+    explorer.on_reset()
+    assert shown(explorer)
+
+
+def test_a_fault_in_the_opening_state_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        Explorer(lambda: 1 / 0, bandwidth_train, [], lambda: "")
+
+
+@each_explorer
+def test_the_display_has_the_widget_view_and_marks_for_tests(make: Callable[[], Explorer]) -> None:
+    explorer = make()
+    bundle = explorer._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert "data:image/svg+xml;base64," in bundle["text/html"]
+    for box, name in (
+        (explorer.root, "nv-explorer"), (explorer.picture_box, "nv-picture"),
+        (explorer.sentence_box, "nv-sentence"),
+    ):  # fmt: skip
+        assert name in box._dom_classes
+
+
+@each_explorer
+def test_controls_that_lose_the_arrow_keys_are_not_used(make: Callable[[], Explorer]) -> None:
+    taken = (widgets.RadioButtons, widgets.Select, widgets.Dropdown, widgets.Output)
+
+    def below(widget: Any) -> list[Any]:
+        return [widget, *(w for child in getattr(widget, "children", ()) for w in below(child))]
+
+    assert not [widget for widget in below(make().root) if isinstance(widget, taken)]

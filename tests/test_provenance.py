@@ -1,0 +1,83 @@
+"""Where a number comes from: every figure of the tables can be asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from nvlearn import catalog, units
+from nvlearn.catalog.records import Record
+from nvlearn.catalog.tables import TABLES
+from nvlearn.provenance import why
+
+RECORDS = [record for table in TABLES.values() for record in table.all().values()]
+
+
+def told(text: str) -> str:
+    return "\n".join(why(text))
+
+
+def test_why_900() -> None:
+    text = told("900 GB/s")
+    for part in (
+        "NVLink 4.0, per GPU: 900 GB/s both ways, that is 450 GB/s one way",
+        "18 links x 25 GB/s one way x 2 directions = 900 GB/s both ways",
+        "2 lanes x 100 Gb/s / 8 bits per byte = 25 GB/s one way",
+        "HGX H200, ring bus bandwidth: 367.61 GB/s one way, 82% of 450 GB/s one way",
+        "HGX H200, NVLS bus bandwidth: 482.26 GB/s",
+        "NVIDIA Hopper Architecture In-Depth",
+        "NVSwitch 1, total",
+    ):
+        assert part in text
+    assert "NVLink 4.0, per GPU: 900 GB/s" in told("450 GB/s one way")
+    assert "NVLink 4.0, per GPU: " not in told("450 GB/s both ways")
+
+
+def test_why_64_names_both_readings() -> None:
+    text = told("64 GB/s")
+    assert "PCIe Gen5, x16 raw: 64 GB/s one way" in text
+    assert "PCIe Gen4, x16 raw, both ways: 64 GB/s both ways" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ("25 GB/s", "NVLink 3.0, per link: 25 GB/s one way"),
+        ("1.8 TB/s", "NVLink 5.0, per GPU: 1.8 TB/s both ways"),
+        ("3.6 TB/s", "not settled"),
+        ("26.562 GB/s", "NVLink 4.0, per link, on the wire"),
+        ("14.06 GB/s", "NVLink 3.0 (GA102), per link"),
+        ("367 GB/s", "HGX H200, ring bus bandwidth"),
+        ("400 Gb/s", "ConnectX-7"),
+        ("32 GT/s", "PCIe Gen5"),
+        ("72 GPUs", "GB200 NVL72"),
+        ("5,184 cables", "Cables of the NVL72 spine"),
+        ("1.7 us", "Load from a peer's memory"),
+        ("80 GB", "The same holds for: H100 SXM"),
+        ("1.28 TB/s", "direction not stated"),
+        ("H100", "NVLink per GPU: 18 links x 25 GB/s one way x 2 directions"),
+        ("NVLink 4.0", "announced or supported domain: 256 GPUs"),
+        ("DGX H100", "GPU ports in all: 8 GPUs x 18 links = 144 links"),
+        ("3090", "4 links x 14.062 GB/s one way x 2 directions = 112.5 GB/s both ways"),
+    ],
+)
+def test_why_finds(asked: str, part: str) -> None:
+    assert part in told(asked)
+
+
+def test_why_says_what_it_does_not_know() -> None:
+    (line,) = why("14 GB/s")
+    assert line.startswith("No figure in the tables is 14 GB/s; the nearest: 14.062 GB/s one way")
+    (line,) = why("0 GB/s")
+    assert line.endswith("none has this unit.")
+    with pytest.raises(catalog.CatalogError, match=r"No record is called .*H100 SXM"):
+        why("H1000")
+    with pytest.raises(units.UnitError, match="has no unit"):
+        why("900")
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_why_explains_every_record_and_every_figure(record: Record) -> None:
+    assert told(record.name)
+    for figure in record.figures.values():
+        if figure.unit in ("B/s", "bit/s", "s", "B", "T/s") and figure.value:
+            assert "No figure" not in told(figure.text), figure.text

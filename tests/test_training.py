@@ -1,0 +1,65 @@
+"""The demo's model: the repaired table of the errata, and the one the source prints."""
+
+from __future__ import annotations
+
+import pytest
+
+from nvlearn.training import as_printed_rows, demo_rows
+
+# name, communication, overlapped, not overlapped, exposed share: errata G
+REPAIRED = [
+    ("PCIe Gen4 x16", "0.766", "0.800", "1.566", "48.9%"),
+    ("PCIe Gen5 x16", "0.383", "0.800", "1.183", "32.4%"),
+    ("NVLink 3.0 (A100)", "0.082", "0.800", "0.882", "9.3%"),
+    ("NVLink 4.0 (H100)", "0.054", "0.800", "0.854", "6.4%"),
+    ("NVLink 5.0 (B200)", "0.027", "0.800", "0.827", "3.3%"),
+    ("A100 measured, ring", "0.106", "0.800", "0.906", "11.7%"),
+    ("H200 measured, ring", "0.067", "0.800", "0.867", "7.7%"),
+    ("H200 measured, NVLS", "0.051", "0.800", "0.851", "6.0%"),
+]
+
+
+def test_the_repaired_table_is_that_of_the_errata() -> None:
+    rows = [
+        (row.name, f"{row.communication:.3f}", f"{row.overlapped:.3f}", f"{row.in_turn:.3f}",
+         f"{row.exposed:.1%}")
+        for row in demo_rows()
+    ]  # fmt: skip
+    assert rows == REPAIRED
+
+
+def test_all_rates_are_one_way() -> None:
+    rates = [row.rate / 1e9 for row in demo_rows()]
+    assert rates == [32, 64, 300, 450, 900, 231.45, 367.61, 482.26]
+    assert [row.measured for row in demo_rows()] == [False] * 5 + [True] * 3
+
+
+def test_overlapped_no_link_shows_until_computing_is_short() -> None:
+    assert {row.exposed_overlapped for row in demo_rows()} == {0.0}
+    short = demo_rows(compute=0.2)[1]
+    assert short.overlapped == short.communication == pytest.approx(24.5 / 64)
+    assert short.exposed_overlapped == pytest.approx(1 - 0.2 / (24.5 / 64))
+
+
+def test_the_speedup_without_overlap() -> None:
+    rows = {row.name: row for row in demo_rows()}
+    gain = rows["PCIe Gen5 x16"].in_turn / rows["NVLink 4.0 (H100)"].in_turn
+    assert round(gain, 2) == 1.38
+
+
+def test_the_source_mixes_directions() -> None:
+    assert [row.rate / 1e9 for row in as_printed_rows()] == [64, 600, 900]
+    printed, repaired = as_printed_rows()[2], demo_rows()[3]
+    assert printed.communication == pytest.approx(repaired.communication / 2)
+
+
+def test_bytes_and_gpus_count() -> None:
+    base, wide = demo_rows()[0], demo_rows(bytes_per_gradient=4)[0]
+    assert wide.communication == pytest.approx(2 * base.communication)
+    assert demo_rows(gpus=1)[0].communication == 0
+    assert demo_rows(gpus=16)[0].communication == pytest.approx(15 / 14 * base.communication)
+
+
+def test_a_wrong_argument_is_refused() -> None:
+    with pytest.raises(ValueError, match="ranks"):
+        demo_rows(gpus=0)
