@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from nvlearn import catalog, figures
 from nvlearn.figures import Picture, bandwidth_train, drawing, road_map, step_timeline, style
 from nvlearn.training import demo_rows
 
@@ -190,3 +191,10 @@ def test_the_road_map_marks_one_of_thirteen_stations(here: int) -> None:
 def test_the_road_map_ends(here: int) -> None:
     with pytest.raises(ValueError, match="1 to 13"):
         road_map(here)
+
+
+def test_a_table_is_the_same_in_text_and_html() -> None:
+    made = figures.table({"one": catalog.nvlink("1.0")}, "<name>", per_link="a link", odd="odd")
+    assert repr(made) == "<name>  a link           odd\none     20 GB/s one way  -"
+    assert "<th>&lt;name&gt;</th><th>a link</th><th>odd</th>" in made._repr_html_()
+    assert "<td>one</td><td>20 GB/s one way</td><td>-</td>" in made._repr_html_()

@@ -15,6 +15,7 @@ from nvlearn.topology import Topology
 
 FloatArray = NDArray[np.float64]
 Route = tuple[int, ...]
+BLOCK = 1 << 15  # transfers looked at together, so that they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,19 +147,22 @@ def _waves(
         return None
     here, shape = plan.grid[0], plan.grid.shape
     narrow, lag = np.array([cap[route[0]] for route in routes])[here], late[here]
-    spent = sizes[plan.chunk].reshape(shape) / narrow
-    start, end = np.empty(len(plan)), np.empty(len(plan) + 1)
+    start, end = np.split(np.empty(2 * len(plan) + 1), [len(plan)])
     end[-1] = 0.0  # what a transfer that waits for nothing waits for
-    free = np.zeros(len(here))
-    for begin, finish, wait, cost in zip(
-        start.reshape(shape), end[:-1].reshape(shape), parent.reshape(shape), spent, strict=True
-    ):
+    free, cost, size = np.zeros(len(here)), np.empty(len(here)), sizes.astype(float)
+    rows = (start, end[:-1], parent, plan.chunk)
+    for begin, finish, wait, chunk in zip(*(row.reshape(shape) for row in rows), strict=True):
         end.take(wait, out=begin, mode="clip")
         np.maximum(begin, free, out=begin)
-        free = begin + cost
+        size.take(chunk, out=cost, mode="clip")
+        np.divide(cost, narrow, out=cost)
+        np.add(begin, cost, out=free)
         np.add(free, lag, out=finish)
     # A transfer waits for all arrivals in its place: an older one must not come later.
-    return None if (end[older] > end[newer]).any() else (start, end[:-1])
+    for block in (slice(i, i + BLOCK) for i in range(0, len(older), BLOCK)):
+        if (end[older[block]] > end[newer[block]]).any():
+            return None
+    return start, end[:-1]
 
 
 def _events(

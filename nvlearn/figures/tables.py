@@ -6,14 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from nvlearn.figures.style import FONT, INK, PAPER, RULE
-
-CELL = f"padding:4px 12px;border-bottom:1px solid {RULE};text-align:left"
-FRAME = f"border-collapse:collapse;font-family:{FONT};color:{INK};background:{PAPER}"
-
 
 class Table:
-    """Rows under headings, shown as HTML with text beside it."""
+    """Rows under headings, shown as HTML (in the colours of the reader's theme) and as text."""
 
     def __init__(self, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Keep everything as text; whatever has a `text` of its own shows that."""
@@ -29,10 +24,11 @@ class Table:
 
     def _repr_html_(self) -> str:
         def line(tag: str, cells: Sequence[str]) -> str:
-            return "".join(f'<{tag} style="{CELL}">{escape(cell)}</{tag}>' for cell in cells)
+            inside = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+            return f'<tr style="text-align: left">{inside}</tr>'
 
-        rows = "".join(f"<tr>{line('td', row)}</tr>" for row in self.rows)
-        return f'<table style="{FRAME}"><tr>{line("th", self.headings)}</tr>{rows}</table>'
+        rows = "".join(line("td", row) for row in self.rows)
+        return f"<table><thead>{line('th', self.headings)}</thead><tbody>{rows}</tbody></table>"
 
 
 def table(records: Mapping[str, Any], name: str, **columns: str) -> Table:
