@@ -44,11 +44,15 @@ class Drawing:
     def __init__(self, width: float, height: float) -> None:
         """Open an empty sheet; it has its own background, so it reads in a dark theme."""
         self.width, self.height = width, height
-        self.marks: list[str] = []
+        self.layers: list[list[str]] = [[]]
+
+    def layer(self) -> None:
+        """Begin a layer above the others; one that stays the same is not sent again."""
+        self.layers.append([])
 
     def add(self, tag: str, content: str = "", /, **attributes: Value) -> None:
         """Put down any element."""
-        self.marks.append(element(tag, content, **attributes))
+        self.layers[-1].append(element(tag, content, **attributes))
 
     def rect(self, x: float, y: float, w: float, h: float, fill: str, **more: Value) -> None:
         """Put down a rectangle."""
@@ -108,16 +112,19 @@ class Drawing:
 
     def picture(self, description: str, **data: object) -> Picture:
         """Close the sheet and return it as a Picture."""
-        return Picture(self.svg(description), description, self.width, self.height, data)
+        paper = element("rect", width=self.width, height=self.height, fill=style.PAPER)
+        parts = ["".join(marks) for marks in self.layers]
+        layers = (self.svg(paper + parts[0]), *map(self.svg, parts[1:]))
+        whole = self.svg(paper + "".join(parts), role="img", aria_label=description)
+        return Picture(whole, description, self.width, self.height, layers, data)
 
-    def svg(self, description: str) -> str:
-        """Return the sheet as SVG text."""
-        background = element("rect", width=self.width, height=self.height, fill=style.PAPER)
+    def svg(self, marks: str, **more: Value) -> str:
+        """Return marks as SVG text of the size of the sheet."""
         return element(
-            "svg", background + "".join(self.marks), xmlns="http://www.w3.org/2000/svg",
+            "svg", marks, xmlns="http://www.w3.org/2000/svg",
             viewBox=f"0 0 {number(self.width)} {number(self.height)}",
             width=self.width, height=self.height, font_family=style.FONT,
-            style="max-width:100%;height:auto", role="img", aria_label=description,
+            style="max-width:100%;height:auto", **more,
         )  # fmt: skip
 
 

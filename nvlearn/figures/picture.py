@@ -12,12 +12,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A finished drawing with the sentence that says the same in words, and its numbers."""
+    """A finished drawing with the sentence that says the same in words, and its numbers.
+
+    The layers are the same drawing in parts, from the ground up, each of the whole size.
+    """
 
     svg: str
     description: str
     width: float
     height: float
+    layers: tuple[str, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def html(self) -> str:
