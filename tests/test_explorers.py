@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import sys
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -9,6 +12,7 @@ from xml.etree import ElementTree
 import ipywidgets as widgets
 import pytest
 
+import nvlearn
 from nvlearn.explorers import (
     ChoiceControl,
     Explorer,
@@ -16,8 +20,7 @@ from nvlearn.explorers import (
     bandwidth_explorer,
     demo_explorer,
 )
-from nvlearn.figures import Picture, bandwidth_train, step_timeline
-from nvlearn.training import demo_rows
+from nvlearn.figures import Picture, bandwidth_train
 
 MAKERS = [bandwidth_explorer, demo_explorer]
 each_explorer = pytest.mark.parametrize("make", MAKERS)
@@ -27,7 +30,8 @@ def shown(explorer: Explorer) -> str:
     """Return the sentence on the screen, after checking that all parts agree on it."""
     assert explorer.error is None
     assert explorer.alert_box.value == ""
-    assert explorer.picture_box.value == explorer.picture.svg
+    layers = [box.value for box in explorer.picture_box.children if box.value]
+    assert layers == list(explorer.picture.layers or (explorer.picture.svg,))
     ElementTree.fromstring(explorer.picture.svg)
     bundle = explorer._repr_mimebundle_()
     assert bundle["text/plain"] == explorer.sentence
@@ -77,13 +81,10 @@ def test_handlers_can_be_called_directly(make: Callable[[], Explorer]) -> None:
 @each_explorer
 def test_the_code_line_draws_the_same_picture(make: Callable[[], Explorer]) -> None:
     explorer = make()
-    names = {
-        "bandwidth_train": bandwidth_train, "step_timeline": step_timeline, "demo_rows": demo_rows,
-    }  # fmt: skip
     for values in [{}, *explorer.presets.values()]:
         explorer.set(**values)
         line = explorer.code(**explorer.values)
-        assert eval(line, names) == explorer.picture
+        assert eval(line, {"nvlearn": nvlearn}) == explorer.picture
         assert "<code>" in explorer.code_box.value
 
 
@@ -133,7 +134,7 @@ def test_a_preset_draws_once_and_what_did_not_change_is_not_sent() -> None:
     sent: list[Any] = []
     draw = explorer.draw
     explorer.draw = lambda data: (drawn.append(data), draw(data))[1]
-    for box in (explorer.picture_box, explorer.sentence_box, explorer.code_box):
+    for box in (*explorer.picture_box.children, explorer.sentence_box, explorer.code_box):
         box.observe(sent.append, names="value")
     explorer.preset_buttons.value = "1.0 P100"
     assert (len(drawn), len(sent)) == (1, 3)
@@ -204,3 +205,38 @@ def test_controls_that_lose_the_arrow_keys_are_not_used(make: Callable[[], Explo
         return [widget, *(w for child in getattr(widget, "children", ()) for w in below(child))]
 
     assert not [widget for widget in below(make().root) if isinstance(widget, taken)]
+
+
+def test_the_words_wait_until_the_value_settles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nvlearn.explorers.explorer.SETTLED", 0.02)
+    explorer = bandwidth_explorer()
+    said: list[Any] = []
+    explorer.sentence_box.observe(said.append, names="value")
+
+    async def move() -> None:
+        for links in range(1, 12):
+            explorer.controls["links"].value = links
+        assert explorer.picture.data["links"] == 11
+        assert not said
+        await asyncio.sleep(0.1)
+
+    asyncio.run(move())
+    assert len(said) == 1  # the newest value alone
+    assert "11 links" in explorer.sentence_box.value
+
+
+@each_explorer
+def test_a_thousand_changes_leave_memory_flat(make: Callable[[], Explorer]) -> None:
+    explorer = make()
+    control = next(c for c in explorer.controls.values() if isinstance(c, NumberControl))
+
+    def change(times: int) -> None:
+        for turn in range(times):
+            control.slider.value = turn % control.slider.max
+
+    change(200)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    change(1000)
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 1000  # not one block a change is kept

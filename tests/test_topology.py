@@ -222,3 +222,16 @@ def test_hops_are_a_distance(machine):
     for middle in range(machine.ranks):
         assert (hops <= hops[:, [middle]] + hops[[middle], :]).all()
     assert machine.bisection() <= machine.cut(range(machine.ranks // 2))
+
+
+def test_a_demand_leaves_room_where_there_is_some() -> None:
+    road, line = pcie_tree(8, 32e9, socket_rate=20e9), system("DGX H100")
+    each = 14e9 / 7
+    jammed = loads(road, all_to_all_pattern(8), each)
+    free = loads(line, all_to_all_pattern(8), each)
+    assert jammed.utilisation.max() == pytest.approx(1.0)
+    assert jammed.delivered < 8 * 14e9
+    assert (free.rates == each).all()
+    assert free.utilisation.max() == pytest.approx(14 / 450)
+    with pytest.raises(ValueError, match="demand above 0"):
+        loads(line, [(0, 1)], 0.0)

@@ -20,10 +20,3 @@ from nvlearn.catalog.tables import (
 
 nvlinks, pcies, switches, gpus, systems = nvlink.all, pcie.all, switch.all, gpu.all, system.all
 nics, rivals, domains, c2cs, facts = nic.all, rival.all, domain.all, c2c.all, fact.all
-
-__all__ = [
-    "C2C", "CatalogError", "Domain", "Fact", "Figure", "Gpu", "MissingFigureError", "NVLink", "Nic",
-    "PCIe", "Record", "Rival", "Source", "Switch", "System", "c2c", "c2cs", "domain", "domains",
-    "fact", "facts", "gpu", "gpus", "nic", "nics", "nvlink", "nvlinks", "pcie", "pcies", "rival",
-    "rivals", "sources", "switch", "switches", "system", "systems",
-]  # fmt: skip

@@ -63,4 +63,4 @@ def draw(data: dict[str, Any]) -> Picture:
 
 def code(lanes: int, gbit_per_lane: float, links: int, directions: int) -> str:
     """Return the line of Python that draws these settings."""
-    return f"bandwidth_train({lanes}, {gbit_per_lane:g}e9, {links}, {directions})"
+    return f"nvlearn.figures.bandwidth_train({lanes}, {gbit_per_lane:g}e9, {links}, {directions})"

@@ -1,12 +1,14 @@
 """Explorer: controls around a pure computation and a picture.
 
 Each explorer has three parts that can be tested apart: *compute* (values in, data out),
-*draw* (data in, Picture out) and *controls*. The picture and the sentence are HTML
-widgets whose value is replaced; an error in a callback is shown to the learner.
+*draw* (data in, Picture out) and *controls*. A picture's layers are HTML widgets that lie
+on one another; only a layer that changed is sent. The words wait until the value
+settles. An error in a callback is shown to the learner.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WIDE = {"description_width": "210px"}
+SETTLED = 0.15  # seconds without a change after which a value has settled
 
 
 class NumberControl:
@@ -121,8 +124,10 @@ class Explorer:
         self.presets = dict(presets or {})
         self.error: Exception | None = None
         self._held = False
+        self._waiting: asyncio.TimerHandle | None = None
         self._make_widgets(presets_label)
         self._show()
+        self._say()
         self._listen()
 
     def _make_widgets(self, presets_label: str) -> None:
@@ -133,7 +138,7 @@ class Explorer:
         self.reset_button = widgets.Button(
             description=words("explorer.reset"), tooltip=words("explorer.reset_tip"), icon="undo"
         )
-        self.picture_box, self.sentence_box = widgets.HTML(), widgets.HTML()
+        self.picture_box, self.sentence_box = widgets.GridBox(), widgets.HTML()
         self.code_box, self.alert_box = widgets.HTML(), widgets.HTML()
         rows = [control.widget for control in self.controls.values()]
         head = [self.preset_buttons] if self.presets else []
@@ -144,6 +149,7 @@ class Explorer:
         self.root.add_class("nv-explorer")
         self.picture_box.add_class("nv-picture")
         self.sentence_box.add_class("nv-sentence")
+        self.root.layout.max_width = "980px"
 
     def _listen(self) -> None:
         for control in self.controls.values():
@@ -186,13 +192,31 @@ class Explorer:
             self.set(**{name: control.start for name, control in self.controls.items()})
 
     def _show(self) -> None:
-        values = self.values
-        self.picture = self.draw(self.compute(**values))
-        # A traitlet that is set to what it holds sends nothing: only what changed travels.
-        self.picture_box.value = self.picture.svg
+        self.picture = self.draw(self.compute(**self.values))
+        layers = self.picture.layers or (self.picture.svg,)
+        boxes = self.picture_box.children
+        if len(boxes) < len(layers):
+            more = [widgets.HTML(layout={"grid_area": "1 / 1"}) for _ in layers[len(boxes) :]]
+            boxes = self.picture_box.children = (*boxes, *more)
+        for number, box in enumerate(boxes):
+            # A traitlet that is set to what it holds sends nothing: only what changed travels.
+            box.value = layers[number] if number < len(layers) else ""
+        self._say_error(None)
+        self._wait_to_say()
+
+    def _wait_to_say(self) -> None:
+        """Say the words once no change has come for a moment; at once where no kernel runs."""
+        if self._waiting:
+            self._waiting.cancel()
+        try:
+            self._waiting = asyncio.get_running_loop().call_later(SETTLED, self._say)
+        except RuntimeError:
+            self._say()
+
+    def _say(self) -> None:
+        values, self._waiting = self.values, None
         self.sentence_box.value = _line(self.picture.description, "min-height:3.9em")
         self.code_box.value = f"{words('explorer.code')} <code>{escape(self.code(**values))}</code>"
-        self._say_error(None)
         with self._hold():
             self.preset_buttons.value = self._preset_of(values)
 

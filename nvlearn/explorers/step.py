@@ -49,4 +49,5 @@ def code(billions: float, show: str, **given: Any) -> str:
     """Return the line of Python that draws these settings."""
     rest = ", ".join(f"{name}={value:g}" for name, value in given.items())
     shown = "" if show == "both" else f', show="{show}"'
-    return f"step_timeline(demo_rows(parameters={billions:g}e9, {rest}){shown})"
+    rows = f"nvlearn.training.demo_rows(parameters={billions:g}e9, {rest})"
+    return f"nvlearn.figures.step_timeline({rows}{shown})"

@@ -3,5 +3,3 @@
 from __future__ import annotations
 
 from nvlearn.quiz.predictions import predict
-
-__all__ = ["predict"]

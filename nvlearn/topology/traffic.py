@@ -68,7 +68,9 @@ class Loads:
         return float(self.rates.sum())
 
 
-def loads(topology: Topology, pattern: Iterable[tuple[int, int]]) -> Loads:
+def loads(
+    topology: Topology, pattern: Iterable[tuple[int, int]], demand: float = np.inf
+) -> Loads:
     """Return the max-min fair rates of a pattern and the load of each link.
 
     Parameters
@@ -76,13 +78,15 @@ def loads(topology: Topology, pattern: Iterable[tuple[int, int]]) -> Loads:
     topology : Topology
         The machine.
     pattern : iterable of (int, int)
-        Flows from rank to rank. Each wants all it can get, and splits evenly over its best
-        routes where there are several.
+        Flows from rank to rank, each split evenly over its best routes where there are several.
+    demand : float
+        Bytes/s that each flow wants at most; without it, all it can get.
 
     Raises
     ------
     ValueError
-        If the pattern is empty, or a flow has no route or goes from a rank to itself.
+        If the pattern is empty, a flow has no route or goes from a rank to itself, or the demand
+        is not above 0.
 
     Progressive filling: all flows grow together; when a link is full, its flows stop; Bertsekas
     and Gallager, "Data Networks" 1987, section 6.5.2.
@@ -94,28 +98,32 @@ def loads(topology: Topology, pattern: Iterable[tuple[int, int]]) -> Loads:
     """
     flows = list(pattern)
     loops = [flow for flow in flows if flow[0] == flow[1]]
-    if not flows or loops:
-        raise ValueError(f"A pattern needs flows between two different ranks; got {loops}.")
+    if not flows or loops or not demand > 0:
+        raise ValueError(f"A pattern needs flows between two different ranks, got {loops}, and a "
+                         f"demand above 0, got {demand}.")
     crossings = [(i, link, 1 / len(routes)) for i, ends in enumerate(flows)
                  for routes in [topology.routes(*ends)] for route in routes for link in route]
     flow, link, weight = (np.array(column) for column in zip(*crossings, strict=True))
     cap = topology.capacities
-    rates = _fill(flow, link, weight, cap)
+    rates = _fill(flow, link, weight, cap, demand)
     load: FloatArray = np.bincount(link, weight * rates[flow], len(cap)).astype(float)
     return Loads(flows, rates, load, np.divide(load, cap, out=np.zeros_like(load), where=cap > 0))
 
 
-def _fill(flow: np.ndarray, link: np.ndarray, weight: FloatArray, cap: FloatArray) -> FloatArray:
-    """Grow all flows together; freeze those of each link as it fills up."""
+def _fill(
+    flow: np.ndarray, link: np.ndarray, weight: FloatArray, cap: FloatArray, most: float
+) -> FloatArray:
+    """Grow all flows together; freeze those of a link that is full, and those that have most."""
     rates = np.zeros(flow.max() + 1)
     growing = np.ones(len(rates), dtype=bool)
     left = cap.copy()
     while growing.any():
         demand = np.bincount(link, weight * growing[flow], len(cap))
         room = np.divide(left, demand, out=np.full(len(cap), np.inf), where=demand > 0)
-        step = room.min()
+        step = min(room.min(), most - rates[growing].max())
         rates[growing] += step
         left = np.maximum(left - step * demand, 0.0)
         full = room <= step * (1 + 1e-12)
         growing[flow[full[link]]] = False
+        growing &= rates < most
     return rates
