@@ -40,7 +40,7 @@ class PredictionBox:
             said = words("explorer.error", error=error)
         self.told.value = f'<p role="status" style="max-width:960px">{escape(said)}</p>'
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         still = words("prediction_box.still", id=self.id, unit=self.unit)
         html = f"<p>{escape(still)}</p>"
         return {**self.root._repr_mimebundle_(), "text/html": html, "text/plain": still}
