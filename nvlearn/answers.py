@@ -13,11 +13,17 @@ from nvlearn.formulas.checks import pick
 from nvlearn.i18n import WordError, words
 
 NEAR = 0.01  # how close an answer must come to a wrong value to be called that slip
-_FACTORS: Mapping[str, Sequence[float]] = {
-    "both_ways": (2,), "one_way": (1 / 2,), "bits": (8,), "bytes": (1 / 8,),
-    "gib": tuple(1.024**k for k in (-3, -2, -1, 1, 2, 3)),
-    "thousand": (1e3, 1e-3), "percent": (100, 1 / 100),
-}  # fmt: skip
+_BYTES, _SHARES = ("B", "B/s", "bit/s", "bit"), ("", "%")
+_ANY = ("", "%", "s", *_BYTES)
+_ONE, _BOTH, _ALL = ("one way",), ("both ways",), ("", "one way", "both ways")
+#: Code, base units and directions for which a slip makes sense, and what it multiplies by.
+_USUAL: tuple[tuple[str, Sequence[str], Sequence[str], Sequence[float]], ...] = (
+    ("both_ways", _BYTES, _ONE, (2,)), ("one_way", _BYTES, _BOTH, (1 / 2,)),
+    ("double", _ANY, ("", *_BOTH), (2,)), ("half", _ANY, ("", *_ONE), (1 / 2,)),
+    ("bits", _BYTES, _ALL, (8,)), ("bytes", _BYTES, _ALL, (1 / 8,)),
+    ("gib", _BYTES, _ALL, tuple(1.024**k for k in (-3, -2, -1, 1, 2, 3))),
+    ("thousand", _ANY, _ALL, (1e3, 1e-3)), ("percent", _SHARES, _ALL, (100, 1 / 100)),
+)  # fmt: skip
 
 
 class Told(str):
@@ -87,7 +93,7 @@ def read_answer(answer: object, unit: str, direction: str = "") -> float:
     plain = answer.strip().removesuffix("%") if isinstance(answer, str) and unit == "%" else answer
     try:
         value = float(plain) * factor  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         if not isinstance(answer, str):
             raise _unreadable(answer, unit) from None
         value = _quantity(answer, unit, base, direction)
@@ -123,18 +129,22 @@ def slip_sentence(code: str | None) -> str:
 
 
 def slip(
-    answer: float, truth: float, extra: Mapping[str, float] | None = None, tolerance: float = 0.01
-) -> str | None:
+    answer: float, truth: float, extra: Mapping[str, float] | None = None, tolerance: float = 0.01,
+    unit: str = "", direction: str = "",
+) -> str | None:  # fmt: skip
     """Return the code of the slip that turns the truth into the answer, or None.
 
     `extra` maps codes of an exercise's own slips to the wrong values that they give; they are
-    looked at first. A right answer is never a slip.
+    looked at first. Of the usual slips only those count that the unit and direction asked for
+    allow. A right answer is never a slip.
     """
     right = abs(answer - truth) <= max(tolerance, 1e-12) * abs(truth)
     if right or not (math.isfinite(answer) and math.isfinite(truth)):
         return None
     near = min(max(tolerance, 1e-9), NEAR)
-    usual = [(code, truth * f) for code, fs in _FACTORS.items() for f in fs if truth]
+    kind = units.base_unit(unit)[1] if unit not in ("", "%") else unit
+    usual = [(code, truth * factor) for code, kinds, ways, factors in _USUAL for factor in factors
+             if truth and kind in kinds and direction in ways]
     for wrongs in ((extra or {}).items(), usual):
         hits = [(abs(answer - wrong), code) for code, wrong in wrongs
                 if abs(answer - wrong) <= near * abs(wrong)]  # fmt: skip
@@ -150,5 +160,6 @@ def recognise(
     """Return the slip that explains every answer, or None."""
     tolerance = entry.get("tolerance", 0.01)
     trials = zip(answers, truths, wrongs, strict=True)
-    codes = {slip(answer, truth, wrong, tolerance) for answer, truth, wrong in trials}
+    asked = {"unit": entry.get("unit", ""), "direction": entry.get("direction", "")}
+    codes = {slip(answer, truth, wrong, tolerance, **asked) for answer, truth, wrong in trials}
     return codes.pop() if len(codes) == 1 else None

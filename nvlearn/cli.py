@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 WIDTH = 88
 WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+RANGES = {
+    "parameters": (1, 1e15), "bytes_per_gradient": (0.1, 64), "gpus": (2, 1e6),
+    "compute": (1e-6, 1e6),
+}  # fmt: skip
 COUNTS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
@@ -69,6 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def plain_streams() -> None:
     """Make the output UTF-8 with newlines as they are, on every platform and in every pipe."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller, as in `nvlearn demo >&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline=newline)
@@ -110,7 +117,7 @@ def demo_options(made: Parser) -> None:
     add("--as-printed", action="store_true", help=words("cli.help.as_printed"))
     add("--parameters", type=count, default=training.PARAMETERS, metavar="7B",
         help=words("cli.help.parameters"))  # fmt: skip
-    add("--bytes-per-gradient", type=positive, default=training.BYTES_PER_GRADIENT, metavar="2",
+    add("--bytes-per-gradient", type=gradient_bytes, default=training.BYTES_PER_GRADIENT, metavar="2",
         help=words("cli.help.bytes_per_gradient"))  # fmt: skip
     add("--gpus", type=gpus, default=training.GPUS, metavar="8", help=words("cli.help.gpus"))
     add("--compute", type=duration, default=training.COMPUTE, metavar='"0.8 s"',
@@ -127,15 +134,21 @@ def refuse(kind: str, text: str) -> argparse.ArgumentTypeError:
     return argparse.ArgumentTypeError(words(f"cli.expected.{kind}", text=repr(text)))
 
 
-def positive(text: str, kind: str = "bytes_per_gradient") -> float:
-    """Read a number above 0."""
+def within(text: str, kind: str, shown: str | None = None) -> float:
+    """Read a number that lies in the range of its kind."""
+    least, most = RANGES[kind]
     try:
         value = float(text)
     except ValueError:
-        raise refuse(kind, text) from None
-    if not 0 < value < math.inf:
-        raise refuse(kind, text)
+        value = math.nan
+    if not least <= value <= most:
+        raise refuse(kind, shown or text)
     return value
+
+
+def gradient_bytes(text: str) -> float:
+    """Read the bytes of one gradient."""
+    return within(text, "bytes_per_gradient")
 
 
 def count(text: str) -> float:
@@ -143,16 +156,16 @@ def count(text: str) -> float:
     found = re.fullmatch(r"(.*?)\s*([KMBT]?)", text.strip(), re.IGNORECASE)
     number, suffix = found.groups() if found else (text, "")
     try:
-        return positive(number, "parameters") * COUNTS[suffix.upper()]
-    except argparse.ArgumentTypeError:
-        raise refuse("parameters", text) from None
+        value = float(number) * COUNTS[suffix.upper()]
+    except ValueError:
+        value = math.nan
+    return within(str(value), "parameters", text)
 
 
 def gpus(text: str) -> int:
     """Read a count of GPUs."""
-    if not re.fullmatch(r"0*[1-9]\d{0,8}", text.strip(), re.ASCII):
-        raise refuse("gpus", text)
-    return int(text)
+    whole = re.fullmatch(r"\d{1,9}", text.strip(), re.ASCII)
+    return int(within(text if whole else "", "gpus", text))
 
 
 def duration(text: str) -> float:
@@ -162,9 +175,9 @@ def duration(text: str) -> float:
     bare = re.fullmatch(r"\s*[\d.]+(e[+-]?\d+)?\s*", text, re.IGNORECASE)
     try:
         value = parse_time(f"{text} s" if bare else text)
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return positive(str(value), "compute")
+    except UnitError:
+        value = math.nan
+    return within(str(value), "compute", text)
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -242,8 +255,8 @@ def lab(options: argparse.Namespace) -> int:
 def course_folder(asked: str | None) -> Path:
     """Return the folder to open: the one asked for, or the lessons of this checkout."""
     if asked is not None:
-        if not Path(asked).is_dir():
-            raise FileNotFoundError(words("cli.no_folder", folder=asked))
+        if not asked.strip() or not Path(asked).is_dir():
+            raise FileNotFoundError(words("cli.no_folder", folder=repr(asked)))
         return Path(asked).resolve()
     own = Path(__file__).resolve().parent.parent / "notebooks"
     if not any(own.glob("*.ipynb")):

@@ -41,6 +41,8 @@ class Number:
         base, _, way = self.unit.partition(" ")
         if base == "share":
             return f"{100 * self.value:.4g} %"
+        if base == "s" and self.value >= 0.01:  # one unit where times are compared
+            return f"{self.value:.4g} s"
         return format_value(float(f"{self.value:.6g}"), base, way, digits=6)
 
 

@@ -13,6 +13,7 @@ from nvlearn.catalog.records import CatalogError, Domain, Fact, Figure, Gpu, Rec
 from nvlearn.catalog.tables import TABLES, fact, gpu, nvlink, sources, system, unknown
 from nvlearn.i18n import words
 
+LONGEST = 200
 NEAR = 0.0035  # 367 finds 367.61 and 260 finds 259.2, but 900 does not find 896
 
 
@@ -26,23 +27,26 @@ class Entry(NamedTuple):
 
 def why(text: str) -> list[str]:
     """Return where a number such as "900 GB/s", or a record such as "H100", comes from."""
-    named = {id(r): r for table in TABLES.values() if (r := table.find(text))}
+    if len(text) > LONGEST or not text.strip():
+        raise units.UnitError(words("why.ask", length=LONGEST))
+    below = re.match(r"\s*[-\u2212]", text)
+    named = {} if below else {id(r): r for table in TABLES.values() if (r := table.find(text))}
     if named:
         lines = [line for record in named.values() for line in _about(record)]
         return lines + list(dict.fromkeys(n for r in named.values() for n in _reached(r)))
-    if not re.match(r"[~\u2248+\s]*\.?\d", text):
+    if not below and not re.match(r"[~\u2248+\s]*\.?\d", text):
         keys = {key: r for table in TABLES.values() for key, r in table.keys.items()}
         raise CatalogError(unknown(text, "record", keys))
     asked = _read(text)
-    groups: dict[tuple[str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str, bool], list[Entry]] = {}
     said: set[tuple[object, ...]] = set()
     for entry in sorted(_entries(), key=lambda e: e.figure.value != asked.value):
         record, title, figure = entry
         once = (record.name, figure.scope, figure.kind == "measured", min(_ways(figure).values()))
         if figure.unit == asked.unit and _close(figure, asked) and once not in said:
             said.add(once)
-            which = _chain(figure) or figure.text + title.removeprefix(record.name)
-            groups.setdefault((figure.scope, which), []).append(entry)
+            which = "; ".join(_chains(figure)) or figure.text + title.removeprefix(record.name)
+            groups.setdefault((figure.scope, which, figure.settled), []).append(entry)
     return [line for group in groups.values() for line in _told(group)] or [_nothing(asked)]
 
 
@@ -66,6 +70,7 @@ def _entries() -> tuple[Entry, ...]:
 
 def _read(text: str) -> units.Quantity:
     """Read a quantity, or a count of something that the tables count."""
+    text = re.sub(r"\s+(?:per|a|of one)\s+(?:GPU|link|lane|port|chip|system|switch)\b", "", text)
     found = re.fullmatch(r"\s*([\d,]+)\s+([A-Za-z]+?)s?\s*", text)
     counted = {e.figure.unit.casefold(): e.figure.unit for e in _entries()}
     if found and (noun := counted.get(f"{found[2]}s".casefold())):
@@ -75,7 +80,7 @@ def _read(text: str) -> units.Quantity:
 
 def _ways(figure: Figure) -> dict[str, float]:
     """Return the values by which a figure may be known, by direction."""
-    if figure.unit == "B/s" and figure.direction != "unstated":
+    if figure.unit == "B/s" and figure.direction in ("one way", "both ways"):
         return {"one way": figure.one_way, "both ways": figure.both_ways}
     return {figure.direction: figure.value}
 
@@ -89,7 +94,7 @@ def _close(figure: Figure, asked: units.Quantity) -> bool:
 def _chain(figure: Figure) -> str:
     """Write the arithmetic of a figure: 18 links x 25 GB/s one way x 2 directions = ..."""
     text = " x ".join(
-        units.format_value(f.value, f.unit, f.direction if f.unit == "B/s" else "")
+        units.format_value(f.value, f.unit, f.direction if f.unit == "B/s" else "", digits=6)
         for f in figure.factors
     )
     text += words("why.bits") if figure.in_bytes else ""
@@ -125,7 +130,7 @@ def _told(group: list[Entry]) -> Iterator[str]:
     yield from dict.fromkeys(_chains(figure))
     if group[1:]:
         yield words("why.same", names=", ".join(e.record.name for e in group[1:]))
-    if figure.scope == "GPU" and figure.kind != "measured" and figure.unit == "B/s":
+    if figure.scope == "GPU" and figure.kind != "measured" and len(_ways(figure)) == 2:
         yield from _reached(record)
     yield words("why.source", source=_source(figure))
 
@@ -141,13 +146,16 @@ def _generation(record: Record) -> str:
 def _reached(record: Record) -> Iterator[str]:
     """Yield what was measured, one way, over the NVLink generation of a record."""
     made = nvlink.all().get(_generation(record))
-    if made is None or isinstance(record, Domain):
+    whole = gpu(record.gpu) if isinstance(record, System) else record
+    fewer = isinstance(whole, Gpu) and made and whole.get("nvlink_total") != made.per_gpu
+    if made is None or isinstance(record, Domain) or fewer:
         return
     limit = made.per_gpu.one_way
     for other in (*system.all().values(), *fact.all().values()):
         for name, figure in other.figures.items():
             stated = (figure.kind, figure.unit, figure.direction) == ("measured", "B/s", "one way")
-            if stated and name != "high" and _generation(other) == made.name:
+            inside = figure.scope in ("GPU", "pair")  # not what crossed a network or PCIe
+            if stated and inside and name != "high" and _generation(other) == made.name:
                 yield words(
                     "why.reached", made=made.name, title=_title(other, name), text=figure.text,
                     share=figure.value / limit, limit=units.format_rate(limit),
@@ -172,5 +180,7 @@ def _nothing(asked: units.Quantity) -> str:
         if figure.unit == asked.unit and figure.value * asked.value > 0:
             distance = min(abs(math.log(v / asked.value)) for v in _ways(figure).values())
             far.setdefault(figure.text, (distance, f"{figure.text} ({title})"))
+    if not asked.value:
+        return words("why.zero")
     nearest = "; ".join(told for _, told in sorted(far.values())[:3]) or words("why.no_unit")
     return words("why.nothing", asked=asked.shown, nearest=nearest)

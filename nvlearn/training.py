@@ -78,8 +78,11 @@ def as_printed_rows(
 def _row(
     name: str, way: str, rate: float, measured: bool, message: float, gpus: int, compute: float
 ) -> DemoRow:
-    time = float(formulas.ring_all_reduce_time(message, gpus, rate))
-    return DemoRow(name, way, rate, measured, compute, time)
+    time = formulas.ring_all_reduce_time(message, gpus, rate)
+    if way == "nvls":  # a bus bandwidth holds for its own number of GPUs; the wire's rate for all
+        wire = rate / formulas.ring_nvls_ratio(GPUS)
+        time = formulas.nvls_all_reduce_time(message, gpus, wire)
+    return DemoRow(name, "pcie" if way == "pcie" else "nvlink", rate, measured, compute, float(time))
 
 
 def _advertised() -> Iterator[tuple[str, str, float, bool]]:
@@ -97,4 +100,4 @@ def _measured() -> Iterator[tuple[str, str, float, bool]]:
         ("DGX A100", "A100", "ring"), ("HGX H200", "H200", "ring"), ("HGX H200", "H200", "nvls"),
     ):  # fmt: skip
         rate = getattr(catalog.system(system), f"{how}_busbw").one_way
-        yield words(f"demo.row.measured_{how}", gpu=gpu), "nvlink", rate, True
+        yield words(f"demo.row.measured_{how}", gpu=gpu), how, rate, True

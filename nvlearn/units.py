@@ -93,6 +93,8 @@ def to_base(value: float, unit: str) -> tuple[float, str]:
 
 def read(text: str) -> Quantity:
     """Read a number with its unit and, for a rate, its direction."""
+    if len(text) > 200:
+        raise UnitError("The text is longer than 200 characters; write one number with its unit.")
     plain = unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace("\u2215", "/")
     ways = {"one way" if hit["one"] else "both ways" for hit in _DIRECTION.finditer(plain)}
     plain = " ".join(_DIRECTION.sub(" ", plain).split()).lstrip("~\u2248+ ")
@@ -120,7 +122,7 @@ def _no_number(text: str, plain: str) -> str:
 
 def _bad_unit(text: str, number: str, unit: str) -> str:
     if not unit:
-        return f"{text!r} has no unit; write for example '{number} GB' or '{number} GB/s'."
+        return f"{text!r} has no unit; write for example '{number} GB', '{number} GB/s' or '{number} ms'."
     if re.match(r",\d", unit):
         return f"{text!r} has a comma inside the number; write a point, such as '1.5 GB'."
     if re.fullmatch(r"[kmgtp]i?b(/s|ps)?", unit, re.IGNORECASE):

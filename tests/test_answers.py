@@ -15,13 +15,12 @@ from nvlearn.answers import slip
     ("answer", "truth", "code"),
     [
         (900, 450, "both_ways"),
-        (450, 900, "one_way"),
+        (450, 900, "half"),
         (400, 50, "bits"),
         (50, 400, "bytes"),
         (14 * 1.073741824, 14, "gib"),
         (64, 64 * 1.048576, "gib"),
         (54.4, 0.0544, "thousand"),
-        (0.4, 40, "percent"),
         (450, 450, None),
         (451, 450, None),
         (1234, 450, None),
@@ -31,7 +30,7 @@ from nvlearn.answers import slip
     ],
 )
 def test_a_slip_is_recognised(answer: float, truth: float, code: str | None) -> None:
-    assert slip(answer, truth) == code
+    assert slip(answer, truth, unit="GB/s", direction="one way") == code
 
 
 def test_slips_of_an_exercise_go_first_but_never_before_a_right_answer() -> None:
@@ -44,3 +43,23 @@ def test_slips_of_an_exercise_go_first_but_never_before_a_right_answer() -> None
 @given(st.floats(1e-6, 1e15), st.floats(0, 0.5))
 def test_a_right_answer_is_never_a_slip(truth: float, tolerance: float) -> None:
     assert slip(truth * (1 + tolerance * 0.999), truth, {"x": truth}, tolerance) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "unit", "direction", "code"),
+    [
+        (3600, 1800, "GB/s", "both ways", "double"),
+        (900, 1800, "GB/s", "both ways", "one_way"),
+        (150, 300, "GB/s", "one way", "half"),
+        (600, 300, "GB/s", "one way", "both_ways"),
+        (0.1089, 0.0544, "s", "", "double"),
+        (54.4, 0.0544, "s", "", "thousand"),
+        (9, 900, "GB/s", "one way", None),
+        (0.4, 40, "%", "", "percent"),
+        (8, 1, "s", "", None),
+    ],
+)
+def test_a_slip_fits_the_unit_and_direction_asked_for(
+    answer: float, truth: float, unit: str, direction: str, code: str | None
+) -> None:
+    assert slip(answer, truth, unit=unit, direction=direction) == code

@@ -86,7 +86,9 @@ def test_counts_of_parameters(text: str, value: float) -> None:
 
 
 @pytest.mark.parametrize("arguments", [
-    [], ["fly"], ["demo", "--gpus", "0"], ["demo", "--gpus", "8.5"], ["demo", "--gpus", "٣"],
+    [], ["fly"], ["demo", "--gpus", "0"], ["demo", "--gpus", "1"], ["demo", "--compute", "1,000"],
+    ["demo", "--parameters", "1e308"], ["demo", "--bytes-per-gradient", "1e-320"], ["lab", ""],
+    ["why", ""], ["why", "-5"], ["demo", "--gpus", "8.5"], ["demo", "--gpus", "٣"],
     ["demo", "--gpus", "-1"], ["demo", "--gpus"], ["demo", "--parameters", "7X"],
     ["demo", "--parameters", "0"], ["demo", "--parameters", "nan"], ["demo", "--parameters", "inf"],
     ["demo", "--parameters", ""], ["demo", "--parameters", "1e999"],
@@ -184,3 +186,13 @@ def test_the_demo_needs_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_closed_streams_and_the_module_form() -> None:
+    base = [sys.executable, "-m", "nvlearn"]
+    for line in (["demo"], ["why", "nothing of the kind"]):
+        quoted = " ".join(f'"{part}"' for part in [*base, *line])
+        done = subprocess.run(["bash", "-c", f"{quoted} >&- 2>&-"], check=False)
+        assert done.returncode == (0 if line == ["demo"] else 2)
+    done = subprocess.run([*base, "--version"], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("nvlearn ")

@@ -321,7 +321,12 @@ def test_a_learner_writes_a_schedule_in_a_few_lines():
         (lambda: ring_all_reduce(3, [[0, 1, 1]]), "passes each of the 3 ranks once"),
         (lambda: hierarchical_all_reduce(8, 3), "do not fill two or more domains"),
         (lambda: schedule([send(0, 0, 5, 0)], 2, 1), "does not fit 2 ranks and 1 chunks"),
-        (lambda: schedule([send(0, 0, 0, 0)], 2, 1), "does not send to itself"),
+        (lambda: schedule([send(0, 0, 0, 0)], 2, 1), "no rank sends to itself"),
+        (lambda: schedule([send(0, 0.5, 1, 0)], 2, 1), "whole numbers"),
+        (lambda: ring_broadcast(-1), "at least 1 rank"),
+        (lambda: in_switch_all_reduce(-1), "at least 1 rank"),
+        (lambda: time(ring_all_reduce(4), ring(4, 1e9), float("nan")), "0 or more"),
+        (lambda: time(ring_all_reduce(4), ring(4, 1e9), 1, float("inf")), "0 or more"),
         (lambda: schedule([], 2, 1, collective="all_reduct"), "no collective here"),
         (lambda: run(ring_all_reduce(3), [np.ones(3)] * 2), "one for each rank"),
         (lambda: run(ring_all_reduce(2), [np.ones(3), np.ones(4)]), "of one length"),
@@ -348,3 +353,37 @@ def test_trace_rows_and_columns_say_the_same():
 def test_an_empty_schedule_takes_no_time():
     assert time(schedule([], 2, 1), ring(2, 1e9), 8).seconds == 0.0
     assert clock.perf_counter() > 0
+
+
+SLOW_RELAY = ring(6, 25e9).with_slow_link(0, 1, 0.5)
+CROSSED = [SLOW_RELAY, pcie_tree(8, 64e9, socket_rate=40e9), pcie_tree(6, 16e9, socket_rate=64e9),
+           with_pcie(full_mesh(4, 25e9), 16e9).without_link(0, 1), switched(6, 25e9, (2, 2))]
+
+
+@settings(deadline=None, max_examples=120)
+@given(st.sampled_from(CROSSED), st.data())
+def test_no_link_ever_carries_more_than_it_can(machine, data):
+    ends = st.integers(0, machine.ranks - 1)
+    moves = data.draw(st.lists(
+        st.tuples(st.integers(0, 3), ends, ends, st.integers(0, 3)).filter(lambda m: m[1] != m[2]),
+        min_size=1, max_size=25,
+    ))
+    plan = schedule([send(*move) for move in moves], machine.ranks, 4, collective="broadcast")
+    trace = time(plan, machine, 4e9)
+    route = [trace.routes[p] for p in trace.pair]
+    for link, cap in enumerate(machine.capacities):
+        over = [t for t in range(len(plan)) if link in route[t]]
+        moments = sorted({trace.start[t] for t in over} | {trace.end[t] for t in over})
+        for a in moments:
+            for b in (moment for moment in moments if moment > a):
+                inside = sum(trace.bytes[t] for t in over
+                             if trace.start[t] >= a and trace.end[t] <= b)
+                assert inside <= cap * (b - a) * (1 + 1e-9) + 1e-6
+    assert (trace.end - trace.start >= trace.bytes / machine.capacities[trace.link] * 0.999999).all()
+
+
+def test_a_wide_link_after_a_narrow_one_is_shared_without_waste():
+    # From the far side of the city 1 GB/s at most; from the same side 2 GB/s: 3 GB/s into GPU 0.
+    tree = pcie_tree(8, 3e9, socket_rate=1e9)
+    plan = schedule([send(0, 4, 0, 0), send(0, 2, 0, 1)], 8, 8, collective="broadcast")
+    assert time(plan, tree, 8 * 3e9).end.tolist() == [3.0, 1.0]

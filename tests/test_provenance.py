@@ -57,18 +57,49 @@ def test_why_64_names_both_readings() -> None:
         ("H100", "NVLink per GPU: 18 links x 25 GB/s one way x 2 directions"),
         ("NVLink 4.0", "announced or supported domain: 256 GPUs"),
         ("DGX H100", "GPU ports in all: 8 GPUs x 18 links = 144 links"),
-        ("3090", "4 links x 14.062 GB/s one way x 2 directions = 112.5 GB/s both ways"),
+        ("3090", "4 links x 14.0625 GB/s one way x 2 directions = 112.5 GB/s both ways"),
     ],
 )
 def test_why_finds(asked: str, part: str) -> None:
     assert part in told(asked)
 
 
+def test_why_does_not_call_what_left_nvlink_reached_over_it() -> None:
+    assert "8x A100 PCIe" not in told("600 GB/s").replace("8x A100 PCIe,", "").split("Reached")[-1]
+    for asked, never in (("600 GB/s", "20 GB/s one way, 7%"), ("1.8 TB/s", "over 2 racks"),
+                         ("1.8 TB/s", "4x8 B200"), ("H800", "107%"), ("H100 PCIe", "107%")):
+        assert never not in told(asked), asked
+
+
+def test_why_keeps_unlike_chains_apart() -> None:
+    text = told("600 GB/s")
+    first = text.split("Source:")[0]
+    assert "H100 PCIe" not in first
+    assert "not settled" in text
+
+
+def test_memory_has_no_direction() -> None:
+    assert "one way" not in told("3.35 TB/s")
+    assert "memory bandwidth" not in told("6.7 TB/s")
+
+
+@pytest.mark.parametrize("asked", ["-5", "-900 GB/s", "\u2212450 GB/s", "900 " + " " * 50_000 + "x", "",
+                                   " "])
+def test_why_refuses_what_is_no_question(asked: str) -> None:
+    with pytest.raises(ValueError, match=r"negative|characters"):
+        why(asked)
+
+
+def test_why_reads_a_number_as_a_sheet_writes_it() -> None:
+    assert told("900 GB/s per GPU") == told("900 GB/s")
+    assert "18 links x 26.5625 GB/s one way" in told("478 GB/s")
+
+
 def test_why_says_what_it_does_not_know() -> None:
     (line,) = why("14 GB/s")
     assert line.startswith("No figure in the tables is 14 GB/s; the nearest: 14.062 GB/s one way")
     (line,) = why("0 GB/s")
-    assert line.endswith("none has this unit.")
+    assert line == "No figure in the tables is 0."
     with pytest.raises(catalog.CatalogError, match=r"No record is called .*H100 SXM"):
         why("H1000")
     with pytest.raises(units.UnitError, match="has no unit"):

@@ -49,3 +49,14 @@ def test_wrong_schedules_are_told_where(plan: collectives.Schedule, sentence: st
     result = check_schedule(plan)
     assert result.passed is False
     assert sentence in result.text
+
+
+def test_parts_that_all_came_twice_are_told() -> None:
+    sends = [send(0, 0, 1, 0, add=True), send(0, 1, 0, 0, add=True), send(1, 0, 1, 0, add=True)]
+    told = check_schedule(schedule(sends, 2, 1)).text
+    assert "the parts of ranks 0, 1 (those of 0, 1 more than once); expected there was" in told
+
+
+def test_a_copy_names_its_chunk() -> None:
+    told = check_schedule(schedule([send(0, 0, 1, 1, into=0)], 2, 2, collective="broadcast")).text
+    assert "holds in chunk 0 chunk 1 of rank 0; expected there was chunk 0 of rank 0" in told

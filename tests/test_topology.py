@@ -153,7 +153,7 @@ def test_max_min_shares_are_fair_and_fill_a_bottleneck():
 
 def test_a_link_taken_away():
     dgx = system("DGX-1 V100")
-    assert dgx.without_link(0, 3, links=1).link_matrix()[0, 3] == 2  # wired still
+    assert dgx.without_link(0, 3, links=1).link_matrix()[0, 3] == 1
     assert dgx.without_link(0, 3, links=1).cut([0]) == 5 * 25e9
     assert dgx.without_link(0, 3).hop_matrix()[0, 3] == 2
     around = ring(4, 25e9).without_link(0, 1)
@@ -172,7 +172,7 @@ def test_a_link_taken_away():
         (lambda: ring(1, 1e9), "at least 2 GPUs"),
         (lambda: switched(9, 1e9, (1,), boards=2), "fill 2 boards"),
         (lambda: cluster(ring(4, 1e9), 2, 1e9, nics=5), "1 to 4 NICs"),
-        (lambda: ring(4, 1e9).cut([0, 1, 2, 3]), "1 to 3 of its GPUs"),
+        (lambda: ring(4, 1e9).cut([0, 1, 2, 3]), "GPUs on both sides"),
         (lambda: ring(4, 1e9).neighbours(4), "0 to 3"),
         (lambda: ring(4, 1e9).with_slow_link(0, 1, 0), "without_link"),
         (lambda: ring(4, 1e9).with_slow_link(0, 2, 0.5), "0 links between GPU0 and GPU2"),
@@ -180,7 +180,12 @@ def test_a_link_taken_away():
         (lambda: pcie_tree(4, 1e9).diameter(), "not joined by nvlink"),
         (lambda: loads(ring(4, 1e9), [(1, 1)]), "two different ranks"),
         (lambda: disjoint_rings(ring(4, 1e9), 0), "at least one ring"),
-        (lambda: rings(ring(12, 1e9)), "up to 9 GPUs"),
+        (lambda: rings(ring(12, 1e9)), "3 to 9 GPUs"),
+        (lambda: rings(full_mesh(1, 1e9)), "3 to 9 GPUs"),
+        (lambda: switched(8, 1e9, (1,), boards=0), "fill 0 boards"),
+        (lambda: mesh([[0, 0.9], [0.9, 0]], 1e9), "square, symmetric"),
+        (lambda: mesh([[0, 1, 1], [1, 0, 1]], 1e9), "square, symmetric"),
+        (lambda: ring(4, 1e9).without_link(0, 1, -1), "-1 cannot be broken"),
         (lambda: system("DGX-9"), "DGX"),
     ],
 )

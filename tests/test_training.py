@@ -13,9 +13,9 @@ REPAIRED = [
     ("NVLink 3.0 (A100)", "0.082", "0.800", "0.882", "9.3%"),
     ("NVLink 4.0 (H100)", "0.054", "0.800", "0.854", "6.4%"),
     ("NVLink 5.0 (B200)", "0.027", "0.800", "0.827", "3.3%"),
-    ("A100 measured, ring", "0.106", "0.800", "0.906", "11.7%"),
-    ("H200 measured, ring", "0.067", "0.800", "0.867", "7.7%"),
-    ("H200 measured, NVLS", "0.051", "0.800", "0.851", "6.0%"),
+    ("A100 ring, measured on 8", "0.106", "0.800", "0.906", "11.7%"),
+    ("H200 ring, measured on 8", "0.067", "0.800", "0.867", "7.7%"),
+    ("H200 NVLS, measured on 8", "0.051", "0.800", "0.851", "6.0%"),
 ]
 
 
@@ -63,3 +63,10 @@ def test_bytes_and_gpus_count() -> None:
 def test_a_wrong_argument_is_refused() -> None:
     with pytest.raises(ValueError, match="ranks"):
         demo_rows(gpus=0)
+
+
+def test_what_the_switch_gains_depends_on_how_many_take_part() -> None:
+    ring, nvls = demo_rows(gpus=2)[-2:]
+    assert nvls.communication > ring.communication  # with two GPUs a switch that adds gains nothing
+    assert round(nvls.communication, 3) == 0.068
+    assert round(demo_rows(gpus=16)[-1].communication, 3) == 0.048

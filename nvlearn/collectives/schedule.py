@@ -167,12 +167,12 @@ def schedule(
     """
     rows = sorted(transfers, key=lambda row: row[0])
     for row in rows:
-        fits = row.step >= 0 and row.source != row.target
+        fits = row.step >= 0 and row.source != row.target and all(int(x) == x for x in row)
         fits = fits and all(0 <= rank <= ranks for rank in (row.source, row.target))
         if not (fits and all(0 <= part < chunks for part in (row.chunk, row.into))):
             raise ValueError(f"{row} does not fit {ranks} ranks and {chunks} chunks: ranks are 0 "
                              f"to {ranks - 1} ({ranks} is the switch), chunks 0 to {chunks - 1}, "
-                             "and a rank does not send to itself.")
+                             "no rank sends to itself, and all are whole numbers.")
     columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
     return from_columns(name, collective, ranks, chunks, *columns)
 
@@ -194,7 +194,7 @@ def from_columns(
     Raises
     ------
     ValueError
-        If the collective is not known.
+        If the collective is not known, or there is no rank or no chunk.
 
     Lesson 06.
 
@@ -203,6 +203,8 @@ def from_columns(
     """
     if collective not in KINDS:
         raise ValueError(f"{collective!r} is no collective here; choose one of {', '.join(KINDS)}.")
+    if ranks < 1 or chunks < 1:
+        raise ValueError(f"{name} needs at least 1 rank and 1 chunk, not {ranks} and {chunks}.")
     step, source, target, chunk, into, add = (np.array(c, dtype=np.int64) for c in columns)
     return Schedule(name, collective, ranks, chunks, step, source, target, chunk, into, add > 0)
 

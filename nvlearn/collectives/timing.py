@@ -91,9 +91,8 @@ def time(plan: Schedule, topology: Topology, message: float, alpha: float = 0.0)
         If the topology has too few GPUs, no route for a transfer (named), or no switch that
         reduces where the schedule uses one; if the message or alpha is below 0.
 
-    A transfer waits for all chunks that arrived in its place in earlier steps. A sender uses a
-    link in the order of the schedule; where senders meet, the link serves first come, first
-    served. On a uniform ring the time is 2(N-1)(alpha + M/(N B)), Patarasuk and Yuan 2009.
+    A transfer waits for all chunks that arrived in its place in earlier steps, and takes what is
+    there then, so that a later arrival does not change what is on its way. A sender uses a link in the order of the schedule; where senders meet, the link serves first come, first served. On a uniform ring the time is 2(N-1)(alpha + M/(N B)), Patarasuk and Yuan 2009.
     Lesson 06.
 
     >>> from nvlearn.collectives import ring_all_reduce
@@ -101,9 +100,9 @@ def time(plan: Schedule, topology: Topology, message: float, alpha: float = 0.0)
     >>> round(time(ring_all_reduce(8), ring(8, 450e9), 14e9, 1e-6).seconds * 1e3, 4)
     54.4584
     """
-    if message < 0 or alpha < 0:
+    if not (0 <= message < np.inf and 0 <= alpha < np.inf):
         raise ValueError(f"A message of {message} bytes and a latency of {alpha} s cannot be "
-                         "sent; both must be 0 or more.")
+                         "sent; both must be numbers of 0 or more.")
     if plan.ranks > topology.ranks:
         raise ValueError(f"{plan.name} needs {plan.ranks} GPUs; {topology.name} has "
                          f"{topology.ranks}. Choose fewer ranks or a larger machine.")
@@ -172,7 +171,7 @@ def _events(
     pair, source = plan.pairs[1], plan.source.tolist()
     route, lag, size = [routes[p] for p in pair], late[pair].tolist(), sizes[plan.chunk].tolist()
     start, end = np.zeros((2, len(plan)))
-    free, out = [0.0] * len(cap), [0.0] * len(plan)
+    free = [0.0] * len(cap)
     queue, ready = defaultdict[tuple[int, int], deque[int]](deque), [False] * len(plan)
     for t in range(len(plan)):  # a sender uses its link in the order of the schedule
         queue[source[t], route[t][0]].append(t)
@@ -196,12 +195,15 @@ def _events(
             continue
         link = route[t][hop]
         begin = max(now, free[link])
-        free[link] = begin + size[t] / cap[link]
-        out[t] = max(out[t], free[link])
+        free[link] = done = begin + size[t] / cap[link]
         if not hop:
             start[t] = begin
-        last = hop + 1 == len(route[t])
-        heapq.heappush(events, (out[t] + lag[t] if last else begin, t, hop + 1))
+        then = done + lag[t]
+        if hop + 1 < len(route[t]):
+            # A faster link waits until it can pass all on without a pause: no byte is early, and
+            # none takes more of the link than it needs.
+            then = max(begin, done - size[t] / cap[route[t][hop + 1]])
+        heapq.heappush(events, (then, t, hop + 1))
     return start, end
 
 

@@ -93,12 +93,14 @@ def _try(function: Callable[..., Any], sample: list[Any], call: str, truth: floa
     told = {"call": call, "expected": f"{truth:.6g}"}
     try:
         got = function(*sample)
-    except Exception as error:  # whatever the learner's code raises is told, never thrown
+    except (Exception, SystemExit) as error:  # what the learner's code raises is told, not thrown
         kind = type(error).__name__
         return Check(False, words("exercise.raised", kind=kind, error=error, **told))
     if answers.is_blank(got):
         return Check(None, words("exercise.not_yet_returned", **told))
     try:
-        return float(got)
-    except (TypeError, ValueError):
-        return Check(False, words("exercise.no_number", got=repr(got)[:60], **told))
+        if not isinstance(got, str):  # "900" is a text, even if it looks like a number
+            return float(got)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return Check(False, words("exercise.no_number", got=repr(got)[:60], **told))

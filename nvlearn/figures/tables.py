@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from nvlearn.i18n import words
+
 
 class Table:
     """Rows under headings, shown as HTML (in the colours of the reader's theme) and as text."""
 
     def __init__(self, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Keep everything as text; whatever has a `text` of its own shows that."""
+        """Keep everything as text; a figure shows its own, marked where it is not settled."""
         self.headings = list(headings)
-        self.rows = [[str(getattr(cell, "text", cell)) for cell in row] for row in rows]
+        self.rows = [[shown(cell) for cell in row] for row in rows]
 
     def __repr__(self) -> str:
         """Return the table in columns."""
@@ -29,6 +31,12 @@ class Table:
 
         rows = "".join(line("td", row) for row in self.rows)
         return f"<table><thead>{line('th', self.headings)}</thead><tbody>{rows}</tbody></table>"
+
+
+def shown(cell: Any) -> str:
+    """Return what stands in a cell."""
+    mark = "" if getattr(cell, "settled", True) else words("table.unsettled")
+    return f"{getattr(cell, 'text', cell)}{mark}"
 
 
 def table(records: Mapping[str, Any], name: str, **columns: str) -> Table:

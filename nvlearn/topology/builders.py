@@ -53,10 +53,13 @@ def mesh(matrix: ArrayLike, rate: float, name: str = "mesh", *, relay: bool = Fa
     >>> mesh([[0, 2], [2, 0]], 25e9).cut([0])
     50000000000.0
     """
-    links = np.asarray(matrix, dtype=np.int64)
-    if links.ndim != 2 or (links != links.T).any() or links.diagonal().any() or (links < 0).any():
+    given = np.asarray(matrix)
+    links = given.astype(np.int64)
+    square = links.ndim == 2 and links.shape[0] == links.shape[1]
+    if not square or (links != links.T).any() or links.diagonal().any() or (links < 0).any() or (
+            links != given).any():
         raise ValueError("A mesh is a square, symmetric matrix of link counts with 0 on its "
-                         f"diagonal, not {links.tolist()}.")
+                         f"diagonal, not {given.tolist()}.")
     graph = _graph(len(links))
     for a, b in zip(*np.nonzero(np.triu(links)), strict=True):
         _join(graph, f"GPU{a}", f"GPU{b}", rate, int(links[a, b]))
@@ -155,7 +158,7 @@ def switched(
     >>> switched(8, 25e9, (5, 5, 4, 4)).cut([0])
     450000000000.0
     """
-    if gpus % boards:
+    if boards < 1 or gpus % boards:
         raise ValueError(f"{gpus} GPUs do not fill {boards} boards evenly.")
     graph = _graph(gpus)
     for board in range(boards):

@@ -118,7 +118,7 @@ class Topology:
         Returns
         -------
         int array, shape (GPUs, GPUs)
-            Direct links of a pair; through switches, the links that leave the GPU.
+            Working direct links of a pair; through switches, those that leave the GPU.
 
         Source: the NV# entries of ``nvidia-smi topo -m``.
         Lesson 04.
@@ -127,10 +127,13 @@ class Topology:
         >>> ring(4, 25e9).link_matrix()[0].tolist()
         [0, 1, 0, 1]
         """
-        edges = self.graph
-        own = np.array([[edges.number_of_edges(a, b) for b in self.gpus] for a in self.gpus])
-        all_kinds = (edges.out_edges(gpu, data="kind") for gpu in self.gpus)
-        up = np.array([sum(kind == "nvlink" for *_, kind in out) for out in all_kinds])
+        own, up = np.zeros((self.ranks, self.ranks), dtype=np.int64), np.zeros(self.ranks, dtype=int)
+        rank = {gpu: i for i, gpu in enumerate(self.gpus)}
+        for u, v, data in self.graph.edges(data=True):
+            if u in rank and data["kind"] == "nvlink" and data["capacity"]:
+                up[rank[u]] += 1
+                if v in rank:
+                    own[rank[u], rank[v]] += 1
         switched = (self.hop_matrix(relay=False) > 0) & (own == 0)
         return np.where(switched, np.minimum.outer(up - own.sum(1), up - own.sum(1)), own)
 
@@ -337,8 +340,8 @@ class Topology:
 
         chosen = {self._gpu(rank) for rank in side}
         if not 0 < len(chosen) < self.ranks:
-            raise ValueError(f"A cut of {self.name} needs 1 to {self.ranks - 1} of its GPUs on one "
-                             f"side, not {len(chosen)}.")
+            raise ValueError(f"A cut of {self.name} needs GPUs on both sides; it has {self.ranks}, "
+                             f"and {len(chosen)} were put on one side.")
         graph = self.fabric.copy()
         for gpu in self.gpus:
             # An edge without a capacity has no limit.
@@ -377,9 +380,10 @@ class Topology:
         graph = self.graph.copy()
         first, second = self._gpu(a), self._gpu(b)
         keys = list(graph[first].get(second, ()))
-        if len(keys) < (links or 1):
+        if not 1 <= (links or 1) <= len(keys):
             raise ValueError(f"{self.name} has {len(keys)} links between {first} and {second}, so "
-                             f"{links or 'none'} cannot be {word}; see link_matrix().")
+                             f"{'all' if links is None else links} cannot be {word}; see "
+                             "link_matrix().")
         for key in keys[:links]:
             for edge in ((first, second, key), (second, first, key)):
                 graph.edges[edge]["capacity"] *= factor

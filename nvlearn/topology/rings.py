@@ -17,12 +17,12 @@ def rings(topology: Topology) -> list[Ring]:
     Parameters
     ----------
     topology : Topology
-        A mesh of at most 9 GPUs.
+        A mesh of 3 to 9 GPUs.
 
     Raises
     ------
     ValueError
-        If there are more than 9 GPUs.
+        If there are fewer than 3 GPUs or more than 9.
 
     Source: enumeration of Hamiltonian cycles, up to direction.
     Lesson 04.
@@ -31,9 +31,9 @@ def rings(topology: Topology) -> list[Ring]:
     >>> rings(full_mesh(4, 25e9))
     [(0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3)]
     """
-    if topology.ranks > MOST_GPUS:
-        raise ValueError(f"Rings are searched on up to {MOST_GPUS} GPUs; {topology.name} has "
-                         f"{topology.ranks}. Search one board of it.")
+    if not 2 < topology.ranks <= MOST_GPUS:
+        raise ValueError(f"Rings are searched on 3 to {MOST_GPUS} GPUs; {topology.name} has "
+                         f"{topology.ranks}. Search one board of a larger machine.")
     joined = topology.link_matrix() > 0
     orders = ((0, *rest) for rest in permutations(range(1, topology.ranks)) if rest[0] < rest[-1])
     return [order for order in orders if joined[order, (*order[1:], 0)].all()]
@@ -45,7 +45,7 @@ def disjoint_rings(topology: Topology, count: int) -> list[tuple[Ring, ...]]:
     Parameters
     ----------
     topology : Topology
-        A mesh of at most 9 GPUs.
+        A mesh of 3 to 9 GPUs.
     count : int
         Rings to choose.
 
@@ -57,7 +57,7 @@ def disjoint_rings(topology: Topology, count: int) -> list[tuple[Ring, ...]]:
     Raises
     ------
     ValueError
-        If there are more than 9 GPUs, or the count is below 1.
+        If there are fewer than 3 GPUs or more than 9, or the count is below 1.
 
     Source: NCCL's channels on DGX-1; facts checked on the V100 matrix (13 choices of three).
     Lesson 04.
