@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import math
 import os
 import re
@@ -75,7 +76,7 @@ def plain_streams() -> None:
     """Make the output UTF-8 with newlines as they are, on every platform and in every pipe."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller, as in `nvlearn demo >&-`
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+            setattr(sys, name, io.StringIO())
     for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline=newline)
@@ -117,8 +118,8 @@ def demo_options(made: Parser) -> None:
     add("--as-printed", action="store_true", help=words("cli.help.as_printed"))
     add("--parameters", type=count, default=training.PARAMETERS, metavar="7B",
         help=words("cli.help.parameters"))  # fmt: skip
-    add("--bytes-per-gradient", type=gradient_bytes, default=training.BYTES_PER_GRADIENT, metavar="2",
-        help=words("cli.help.bytes_per_gradient"))  # fmt: skip
+    add("--bytes-per-gradient", type=gradient_bytes, default=training.BYTES_PER_GRADIENT,
+        metavar="2", help=words("cli.help.bytes_per_gradient"))  # fmt: skip
     add("--gpus", type=gpus, default=training.GPUS, metavar="8", help=words("cli.help.gpus"))
     add("--compute", type=duration, default=training.COMPUTE, metavar='"0.8 s"',
         help=words("cli.help.compute"))  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -23,6 +24,7 @@ def language() -> str:
     return os.environ.get("NVLEARN_LANG", "").strip().lower() or FALLBACK
 
 
+@cache
 def _table(code: str) -> dict[str, Any]:
     data = files("nvlearn") / "data"
     known = {f.name.split(".")[1] for f in data.iterdir() if f.name.startswith("words.")}

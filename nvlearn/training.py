@@ -82,7 +82,8 @@ def _row(
     if way == "nvls":  # a bus bandwidth holds for its own number of GPUs; the wire's rate for all
         wire = rate / formulas.ring_nvls_ratio(GPUS)
         time = formulas.nvls_all_reduce_time(message, gpus, wire)
-    return DemoRow(name, "pcie" if way == "pcie" else "nvlink", rate, measured, compute, float(time))
+    drawn = "pcie" if way == "pcie" else "nvlink"
+    return DemoRow(name, drawn, rate, measured, compute, float(time))
 
 
 def _advertised() -> Iterator[tuple[str, str, float, bool]]:

@@ -122,23 +122,19 @@ def _no_number(text: str, plain: str) -> str:
 
 def _bad_unit(text: str, number: str, unit: str) -> str:
     if not unit:
-        return f"{text!r} has no unit; write for example '{number} GB', '{number} GB/s' or '{number} ms'."
+        return f"{text!r} has no unit; write for example '{number} GB' (or GB/s, ms, ...)."
     if re.match(r",\d", unit):
         return f"{text!r} has a comma inside the number; write a point, such as '1.5 GB'."
     if re.fullmatch(r"[kmgtp]i?b(/s|ps)?", unit, re.IGNORECASE):
         big, end = unit[0].upper(), "/s" if unit.endswith("s") else ""
-        return (
-            f"{text!r} leaves open whether bytes or bits are meant; write '{number} {big}B{end}' "
-            f"for bytes or '{number} {big}b{end}' for bits."
-        )
+        return (f"{text!r} leaves open whether bytes or bits are meant; write '{number} "
+                f"{big}B{end}' for bytes or '{number} {big}b{end}' for bits.")
     if re.fullmatch(r"[kKMGTP]i?[Bb]s", unit):
         return f"{text!r} is neither a size nor a rate; write '{unit[:-1]}' or '{unit[:-1]}/s'."
     if unit in _PREFIXES:
         return f"{text!r} has half a unit; write '{number} {unit}B' for bytes."
-    return (
-        f"{unit!r} in {text!r} is not a unit known here; sizes are in B, kB, MB, GB, TB or KiB, "
-        "MiB, GiB, rates in GB/s or Gb/s, times in us, ms, s, min, h."
-    )
+    return (f"{unit!r} in {text!r} is not a unit known here; sizes are in B, kB, MB, GB, TB or "
+            "KiB, MiB, GiB, rates in GB/s or Gb/s, times in us, ms, s, min, h.")
 
 
 def _expect(text: str, wanted: tuple[str, ...], what: str) -> Quantity:
@@ -155,9 +151,8 @@ def _expect(text: str, wanted: tuple[str, ...], what: str) -> Quantity:
         sentence += f"write '{number} {name.replace('b', 'B')}' if you mean bytes"
     elif unit in ("T/s", "Bd") and "B/s" in wanted:
         lanes16 = format_rate(value * 16 / BITS_PER_BYTE)
-        sentence += "; multiply by the lanes and divide by 8 bits" + (
-            f" (x16: {lanes16} before framing)" if unit == "T/s" else ", after bits per symbol"
-        )
+        more = f" (x16: {lanes16} before framing)" if unit == "T/s" else ", after bits per symbol"
+        sentence += "; multiply by the lanes and divide by 8 bits" + more
     elif unit + "/s" in wanted:
         sentence += f"; write '{shown}/s'"
     elif unit.removesuffix("/s") in wanted:

@@ -23,7 +23,8 @@ ROWS: dict[str, int] = {
     "quiz": 5, "exercises": 5, "errata": 5,
     "figures": 6,
     "explorers": 7,
-    "cli": 8, "__main__": 8,
+    "cli": 8,
+    "__main__": 9,
 }  # fmt: skip
 CORE = ("units", "catalog", "formulas", "topology", "collectives")
 FULL_DOCSTRINGS = ("formulas", "topology", "collectives", "nccl")

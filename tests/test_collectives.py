@@ -379,7 +379,8 @@ def test_no_link_ever_carries_more_than_it_can(machine, data):
                 inside = sum(trace.bytes[t] for t in over
                              if trace.start[t] >= a and trace.end[t] <= b)
                 assert inside <= cap * (b - a) * (1 + 1e-9) + 1e-6
-    assert (trace.end - trace.start >= trace.bytes / machine.capacities[trace.link] * 0.999999).all()
+    least = trace.bytes / machine.capacities[trace.link]
+    assert (trace.end - trace.start >= least * (1 - 1e-9)).all()
 
 
 def test_a_wide_link_after_a_narrow_one_is_shared_without_waste():

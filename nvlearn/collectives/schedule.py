@@ -126,10 +126,8 @@ class Schedule:
         lines = [f"{self.name}: {self.ranks} ranks, {self.chunks} chunks, "
                  f"{len(self.bounds) - 1} steps, {len(self)} transfers"]
         for a, b in zip(self.bounds[:12], self.bounds[1:], strict=False):
-            moves = [
-                f"{self.source[i]}->{self.target[i]} c{self.chunk[i]}{'+' if self.add[i] else ''}"
-                for i in range(a, min(b, a + 10))
-            ]
+            moves = [f"{self.source[i]}->{self.target[i]} c{self.chunk[i]}{'+' * int(self.add[i])}"
+                     for i in range(a, min(b, a + 10))]
             more = f"  ... {b - a} in all" if b - a > 10 else ""
             lines.append(f"step {self.step[a]}:  {'  '.join(moves)}{more}")
         hidden = len(self.bounds) - 13

@@ -92,7 +92,9 @@ def time(plan: Schedule, topology: Topology, message: float, alpha: float = 0.0)
         reduces where the schedule uses one; if the message or alpha is below 0.
 
     A transfer waits for all chunks that arrived in its place in earlier steps, and takes what is
-    there then, so that a later arrival does not change what is on its way. A sender uses a link in the order of the schedule; where senders meet, the link serves first come, first served. On a uniform ring the time is 2(N-1)(alpha + M/(N B)), Patarasuk and Yuan 2009.
+    there then, so that a later arrival does not change what is on its way. A sender uses a link in
+    the order of the schedule; where senders meet, the link serves first come, first served.
+    Formula on a uniform ring: 2(N-1)(alpha + M/(N B)), Patarasuk and Yuan 2009.
     Lesson 06.
 
     >>> from nvlearn.collectives import ring_all_reduce
@@ -101,8 +103,7 @@ def time(plan: Schedule, topology: Topology, message: float, alpha: float = 0.0)
     54.4584
     """
     if not (0 <= message < np.inf and 0 <= alpha < np.inf):
-        raise ValueError(f"A message of {message} bytes and a latency of {alpha} s cannot be "
-                         "sent; both must be numbers of 0 or more.")
+        raise ValueError(f"Message ({message} bytes) and latency ({alpha} s) must be 0 or more.")
     if plan.ranks > topology.ranks:
         raise ValueError(f"{plan.name} needs {plan.ranks} GPUs; {topology.name} has "
                          f"{topology.ranks}. Choose fewer ranks or a larger machine.")

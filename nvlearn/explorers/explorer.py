@@ -139,10 +139,10 @@ class Explorer:
             description=words("explorer.reset"), tooltip=words("explorer.reset_tip"), icon="undo"
         )
         self.picture_box, self.sentence_box = widgets.GridBox(), widgets.HTML()
-        self.code_box, self.alert_box = widgets.HTML(), widgets.HTML()
+        self.code_box, self.alert_box = widgets.HTML(layout={"max_width": "100%"}), widgets.HTML()
         rows = [control.widget for control in self.controls.values()]
         head = [self.preset_buttons] if self.presets else []
-        foot = widgets.HBox([self.reset_button, self.code_box], layout={"flex_flow": "row wrap"})
+        foot = widgets.VBox([self.reset_button, self.code_box])
         self.root = widgets.VBox(
             [*head, *rows, self.picture_box, self.sentence_box, foot, self.alert_box]
         )
@@ -215,8 +215,9 @@ class Explorer:
 
     def _say(self) -> None:
         values, self._waiting = self.values, None
-        self.sentence_box.value = _line(self.picture.description, "min-height:3.9em")
-        self.code_box.value = f"{words('explorer.code')} <code>{escape(self.code(**values))}</code>"
+        self.sentence_box.value = _line(self.picture.description, "min-height:5.2em")
+        line = f"{words('explorer.code')} <code>{escape(self.code(**values))}</code>"
+        self.code_box.value = f'<div style="white-space:nowrap;overflow-x:auto">{line}</div>'
         with self._hold():
             self.preset_buttons.value = self._preset_of(values)
 

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from nvlearn.figures.city import city_map
+from nvlearn.figures.collective import collective_step
+from nvlearn.figures.generations import generations
+from nvlearn.figures.matrix import matrix
 from nvlearn.figures.picture import Picture
 from nvlearn.figures.road_map import road_map
+from nvlearn.figures.sizes import Series, size_curves
 from nvlearn.figures.step import step_timeline
 from nvlearn.figures.tables import Table, table
+from nvlearn.figures.timeline import timeline
 from nvlearn.figures.train import bandwidth_train
 
-__all__ = ["Picture", "Table", "bandwidth_train", "road_map", "step_timeline", "table"]
+__all__ = [
+    "Picture",
+    "Series",
+    "Table",
+    "bandwidth_train",
+    "city_map",
+    "collective_step",
+    "generations",
+    "matrix",
+    "road_map",
+    "size_curves",
+    "step_timeline",
+    "table",
+    "timeline",
+]

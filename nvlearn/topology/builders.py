@@ -55,9 +55,8 @@ def mesh(matrix: ArrayLike, rate: float, name: str = "mesh", *, relay: bool = Fa
     """
     given = np.asarray(matrix)
     links = given.astype(np.int64)
-    square = links.ndim == 2 and links.shape[0] == links.shape[1]
-    if not square or (links != links.T).any() or links.diagonal().any() or (links < 0).any() or (
-            links != given).any():
+    whole = links.shape == links.T.shape and (links == given).all() and (links >= 0).all()
+    if links.ndim != 2 or not whole or (links != links.T).any() or links.diagonal().any():
         raise ValueError("A mesh is a square, symmetric matrix of link counts with 0 on its "
                          f"diagonal, not {given.tolist()}.")
     graph = _graph(len(links))

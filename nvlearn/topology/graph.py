@@ -127,15 +127,13 @@ class Topology:
         >>> ring(4, 25e9).link_matrix()[0].tolist()
         [0, 1, 0, 1]
         """
-        own, up = np.zeros((self.ranks, self.ranks), dtype=np.int64), np.zeros(self.ranks, dtype=int)
         rank = {gpu: i for i, gpu in enumerate(self.gpus)}
+        links = np.zeros((self.ranks, self.ranks + 1), dtype=np.int64)  # last: to switches
         for u, v, data in self.graph.edges(data=True):
             if u in rank and data["kind"] == "nvlink" and data["capacity"]:
-                up[rank[u]] += 1
-                if v in rank:
-                    own[rank[u], rank[v]] += 1
-        switched = (self.hop_matrix(relay=False) > 0) & (own == 0)
-        return np.where(switched, np.minimum.outer(up - own.sum(1), up - own.sum(1)), own)
+                links[rank[u], rank.get(v, -1)] += 1
+        own, through = links[:, :-1], np.minimum.outer(links[:, -1], links[:, -1])
+        return np.where((self.hop_matrix(relay=False) > 0) & (own == 0), through, own)
 
     def neighbours(self, rank: int) -> list[int]:
         """Return the GPUs that a GPU reaches over NVLink without passing another GPU.

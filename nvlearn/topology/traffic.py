@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from nvlearn.topology.graph import FloatArray, Topology
 
-Pattern = list[tuple[int, int]]
+Flow = tuple[int, int]
+Pattern = list[Flow]
 
 
 def all_to_all_pattern(ranks: int) -> Pattern:
@@ -68,9 +70,7 @@ class Loads:
         return float(self.rates.sum())
 
 
-def loads(
-    topology: Topology, pattern: Iterable[tuple[int, int]], demand: float = np.inf
-) -> Loads:
+def loads(topology: Topology, pattern: Iterable[Flow], demand: float = np.inf) -> Loads:
     """Return the max-min fair rates of a pattern and the load of each link.
 
     Parameters
@@ -110,9 +110,7 @@ def loads(
     return Loads(flows, rates, load, np.divide(load, cap, out=np.zeros_like(load), where=cap > 0))
 
 
-def _fill(
-    flow: np.ndarray, link: np.ndarray, weight: FloatArray, cap: FloatArray, most: float
-) -> FloatArray:
+def _fill(flow: Any, link: Any, weight: Any, cap: FloatArray, most: float) -> FloatArray:
     """Grow all flows together; freeze those of a link that is full, and those that have most."""
     rates = np.zeros(flow.max() + 1)
     growing = np.ones(len(rates), dtype=bool)

@@ -196,7 +196,7 @@ def keys(page: Any, *, naive: bool, text: bool) -> list[float]:
         ".nv-measured .widget-html" if text else ".nv-picture")
     handle = page.locator(slider).first
     if not (naive or text):
-        handle = page.locator(f".nv-explorer .noUi-handle").nth(int(page.evaluate("0")))
+        handle = page.locator(".nv-explorer .noUi-handle").nth(int(page.evaluate("0")))
     spent = []
     for turn in range(40):
         handle.focus()

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import notebook_form as form
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 INSTALL = "On Debian or Ubuntu: apt-get install chromium. Elsewhere set CHROMIUM to its program."
@@ -240,3 +241,49 @@ def seen(explorer: Locator) -> tuple[str, str]:
     expect(drawn.first).to_be_visible(timeout=PATIENCE)
     whole = "\n".join(item.inner_html() for item in picture.all())
     return whole, explorer.locator(".nv-sentence").inner_text().strip()
+
+
+# --- what an explorer must not do -------------------------------------------------
+
+OVERLAPS = """() => {
+  const found = [];
+  // One element may hold words that are spread over the picture, each in a span of its own.
+  const boxes = text => (text.querySelector('tspan') ? [...text.querySelectorAll('tspan')] : [text])
+    .map(part => ({word: part.textContent, box: part.getBoundingClientRect()}));
+  for (const picture of document.querySelectorAll('.nv-picture')) {
+    const words = [...picture.querySelectorAll('svg text')].filter(t => t.textContent.trim());
+    const all = words.flatMap(boxes);
+    for (let i = 0; i < all.length; i++) for (let j = i + 1; j < all.length; j++) {
+      const [a, b] = [all[i].box, all[j].box];
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      // Boxes of lines of text are higher than their letters.
+      if (wide > 1 && high > 0.35 * Math.min(a.height, b.height))
+        found.push(`${all[i].word} / ${all[j].word}`);
+    }
+  }
+  return found;
+}"""
+# What ipywidgets' own markup lacks; no code of ours can mend it.
+KNOWN_FAULTS = {
+    "aria-input-field-name": "the handle of noUiSlider has no name; the box beside it has one",
+    "label": "ToggleButtons put their label beside the buttons, not around them",
+}
+
+
+def overlaps(page: Page) -> list[str]:
+    """Return the pairs of words that lie on one another in the pictures of explorers."""
+    return list(page.evaluate(OVERLAPS))
+
+
+def faults_for_readers(page: Page) -> list[str]:
+    """Return what axe finds serious in explorers and prediction boxes, known faults left out."""
+    found = []
+    for place in (".nv-explorer", ".nv-prediction"):
+        if page.locator(place).count():
+            for fault in Axe().run(page, context=place).response["violations"]:
+                serious = fault["impact"] in ("serious", "critical")
+                if serious and fault["id"] not in KNOWN_FAULTS:
+                    nodes = [node["html"][:160] for node in fault["nodes"][:3]]
+                    found.append(f"{place}: {fault['id']}: {fault['help']} {nodes}")
+    return found

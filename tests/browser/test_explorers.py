@@ -76,6 +76,9 @@ def use(page: Page, server: lab.Lab, path: Path) -> int:
         expect(explorer.locator(".nv-sentence")).not_to_have_text(sentence)
         assert lab.seen(explorer)[0] != picture, "the sentence has changed, but not the picture"
         photograph(page, f"{path.stem}-{number}-after")
+    if path.name in {lesson.name for lesson in LESSONS}:
+        assert lab.overlaps(page) == []
+        assert lab.faults_for_readers(page) == []
     assert lab.failures(page) == []
     assert errors == []
     return explorers.count()
@@ -88,6 +91,45 @@ def count_stills(cells: list) -> int:
         output.get("data", {}).get("text/html", "").count('src="data:image/svg+xml;base64,')
         for output in outputs
     )
+
+
+@pytest.mark.parametrize("width", [900, 1600])
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_pictures_fit_the_window(page: Page, server: lab.Lab, path: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    lab.unrun_copy(path, server.folder)
+    lab.open_lesson(page, server, path.name)
+    lab.run_all(page)
+    for explorer in page.locator(".nv-explorer").all():
+        explorer.scroll_into_view_if_needed()
+        room, picture = explorer.bounding_box(), explorer.locator(".nv-picture svg").first
+        box = picture.bounding_box()
+        assert room
+        assert box
+        assert box["x"] + box["width"] <= room["x"] + room["width"] + 1
+        lab.press(explorer)
+        page.wait_for_timeout(400)
+        after = explorer.bounding_box()
+        assert after
+        assert after["height"] == room["height"]  # the page does not jump
+
+
+def test_the_newest_value_wins(page: Page, server: lab.Lab) -> None:
+    path = next(path for path in LESSONS if path.name.startswith("02"))
+    lab.unrun_copy(path, server.folder)
+    lab.open_lesson(page, server, path.name)
+    lab.run_all(page)
+    explorer = page.locator(".nv-explorer").first
+    explorer.scroll_into_view_if_needed()
+    handle = explorer.locator(".noUi-handle").nth(2)  # links per GPU
+    handle.focus()
+    for _ in range(30):
+        page.keyboard.press("ArrowLeft" if _ % 3 == 2 else "ArrowRight")
+    expect(explorer.locator(".nv-sentence")).to_contain_text("x 28 links", timeout=3000)
+    said = explorer.locator(".nv-picture").inner_text()
+    page.wait_for_timeout(500)
+    assert explorer.locator(".nv-picture").inner_text() == said  # nothing was still queued
+    assert "28 links" in said
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)

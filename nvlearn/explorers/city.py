@@ -1,0 +1,125 @@
+"""The explorers of lesson 01: three cities, the generations, the steps of an all-reduce."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from nvlearn import catalog, collectives, topology
+from nvlearn.explorers.explorer import ChoiceControl, Control, Explorer, NumberControl
+from nvlearn.figures.city import city_map
+from nvlearn.figures.collective import collective_step
+from nvlearn.figures.generations import generations
+from nvlearn.figures.picture import Picture
+from nvlearn.i18n import words
+from nvlearn.units import GB, MIB, format_rate, format_size, format_time
+
+GPUS, RANKS, MESSAGE = 8, 4, 64 * MIB
+SOCKET = 10e9  # bytes/s one way between two processors of the V100's time; NCCL, topo.h
+PATTERNS = {
+    "all": topology.all_to_all_pattern(GPUS),
+    "ring": topology.neighbour_pattern(GPUS),
+    "pair": [(0, GPUS - 1)],
+}
+RING = collectives.ring_all_reduce(RANKS)
+
+
+def choice(section: str, name: str, keys: tuple[Any, ...], start: Any) -> ChoiceControl:
+    """Return a row of buttons whose words stand in a section of the word table."""
+    options = {words(f"{section}.{name}_{key}".lower()): key for key in keys}
+    return ChoiceControl(name, words(f"{section}.{name}"), options, start)
+
+
+# --- three cities -------------------------------------------------------------
+
+
+@cache
+def city(roads: str) -> topology.Topology:
+    """Return eight V100 joined by roads alone, by lines beside them, or by an interchange."""
+    gpu = catalog.gpu(catalog.system("DGX-1 V100").gpu)
+    road, line = gpu.pcie_raw.one_way, gpu.per_link.one_way
+    if roads == "switch":
+        wires = catalog.system("DGX-2").links_to_chips
+        return topology.switched(GPUS, line, wires, name=words("city_explorer.board"))
+    if roads == "mesh":
+        return topology.with_pcie(topology.system("DGX-1 V100"), road, socket_rate=SOCKET)
+    return topology.pcie_tree(GPUS, road, socket_rate=SOCKET)
+
+
+def city_explorer() -> Explorer:
+    """Return the map of three cities under three kinds of traffic; it opens on a jam."""
+    controls: list[Control] = [
+        choice("city_explorer", "roads", ("pcie", "mesh", "switch"), "pcie"),
+        choice("city_explorer", "traffic", tuple(PATTERNS), "all"),
+        NumberControl("wish", words("city_explorer.wish"), 1, 60, 1, 12),
+    ]
+    return Explorer(city_picture, draw_as_it_is, controls, city_code)
+
+
+def city_picture(roads: str, traffic: str, wish: float) -> Picture:
+    """Return the map when every GPU wants to send `wish` GB/s, and what they get of it."""
+    pattern = PATTERNS[traffic]
+    senders = {source for source, _ in pattern}
+    loads = topology.loads(city(roads), pattern, wish * GB * len(senders) / len(pattern))
+    picture = city_map(city(roads), loads)
+    told = {"wish": format_rate(wish * GB), "got": format_rate(loads.delivered / len(senders))}
+    return replace(picture, description=words(
+        "city_explorer.sentence", map=picture.description, **told
+    ))  # fmt: skip
+
+
+def draw_as_it_is(picture: Picture) -> Picture:
+    """Return the picture that was computed."""
+    return picture
+
+
+def city_code(roads: str, traffic: str, wish: float) -> str:
+    """Return the line of Python that draws these settings."""
+    return f'nvlearn.explorers.city.city_picture("{roads}", "{traffic}", {wish:g})'
+
+
+# --- generations --------------------------------------------------------------
+
+
+def generations_explorer() -> Explorer:
+    """Return NVLink and PCIe over the years; it opens as data sheets count, both ways."""
+    controls: list[Control] = [
+        choice("generations_explorer", "directions", (True, False), True),
+        choice("generations_explorer", "scale", (False, True), False),
+    ]
+    return Explorer(
+        lambda directions, scale: (directions, scale), lambda given: generations(*given), controls,
+        lambda directions, scale: f"nvlearn.figures.generations({directions}, {scale})",
+    )  # fmt: skip
+
+
+# --- an all-reduce ------------------------------------------------------------
+
+
+def all_reduce_explorer() -> Explorer:
+    """Return a ring all-reduce of four GPUs, step by step; it opens before the first."""
+    controls: list[Control] = [
+        NumberControl("step", words("all_reduce_explorer.step"), 0, 2 * (RANKS - 1), 1, 0),
+        choice("all_reduce_explorer", "line", ("pcie", "nvlink"), "nvlink"),
+    ]
+    return Explorer(step_picture, draw_as_it_is, controls, step_code)
+
+
+def step_picture(step: int, line: str) -> Picture:
+    """Return what every GPU holds after a step, and how long steps take over a line."""
+    rate = (catalog.pcie("Gen5").raw if line == "pcie" else catalog.nvlink("4.0").per_gpu).one_way
+    spent = collectives.time(RING, topology.ring(RANKS, rate), MESSAGE).seconds
+    steps = 2 * (RANKS - 1)
+    picture = collective_step(RING, step)
+    return replace(picture, description=words(
+        "all_reduce_explorer.sentence", picture=picture.description, steps=steps,
+        size=format_size(MESSAGE, binary=True), one=format_time(spent / steps, 3),
+        all=format_time(spent, 3), rate=format_rate(rate),
+        line=words(f"all_reduce_explorer.line_{line}"),
+    ))  # fmt: skip
+
+
+def step_code(step: int, line: str) -> str:
+    """Return the line of Python that draws these settings."""
+    return f'nvlearn.explorers.city.step_picture({step}, "{line}")'

@@ -1,0 +1,237 @@
+"""Anything with axes: a frame that matplotlib draws once, and what moves written over it.
+
+The frame of each set of axes is kept; a change of data alone only turns numbers into SVG
+paths, through the same transform that matplotlib used for the frame.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import re
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nvlearn.figures import style
+from nvlearn.figures.drawing import Drawing, Value, element, text_width
+from nvlearn.figures.picture import Picture
+from nvlearn.figures.step import tick_step
+from nvlearn.i18n import words
+
+WIDTH, MARGIN = 960.0, 24.0
+MARKERS = {
+    "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z", "square": "m-4 -4h8v8h-8z",
+    "diamond": "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z", "triangle": "m0 -5.5l5.5 9.5h-11z",
+    "cross": "m-6 -6l12 12m0 -12l-12 12",
+}  # fmt: skip
+ROUND = [digit * 10.0**power for power in range(-12, 19) for digit in (1, 2, 5)]
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """One axis: its two ends, each tick with its words, what it counts; linear unless `log`."""
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    label: str = ""
+    log: bool = False
+
+    def share(self, values: ArrayLike) -> Array:
+        """Return how far along the axis values lie: 0 at its low end, 1 at its high end."""
+        low, high, given = self.low, self.high, np.asarray(values, dtype=float)
+        if self.log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                low, high, given = math.log10(low), math.log10(high), np.log10(given)
+        return np.asarray((given - low) / (high - low))
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The field of a plot in pixels, its two scales, and the family that names its ids."""
+
+    family: str
+    x: Scale
+    y: Scale
+    left: float = 96.0
+    top: float = 110.0
+    right: float = WIDTH - MARGIN
+    bottom: float = 440.0
+    height: float = 520.0
+    foot: float = 18.0
+
+    def at(self, xs: ArrayLike, ys: ArrayLike) -> tuple[Array, Array]:
+        """Return the pixels of points, where matplotlib has them; the infinite is cut far away."""
+        across = self.left + self.x.share(xs) * (self.right - self.left)
+        down = self.bottom - self.y.share(ys) * (self.bottom - self.top)
+        return np.clip(across, -WIDTH, 2 * WIDTH), np.clip(down, -WIDTH, 2 * WIDTH)
+
+
+def log_ticks(low: float, high: float, binary: bool = False) -> list[float]:
+    """Return round numbers between the ends, the closest set that has at most eleven of them."""
+    twos = [[2.0**power for power in range(0, 70, step)] for step in (1, 2, 5, 10)]
+    sets = twos if binary else [ROUND, ROUND[::3], ROUND[::9]]
+    inside = [[tick for tick in ticks if low <= tick <= high] for ticks in sets]
+    return next((ticks for ticks in inside if len(ticks) <= 11), inside[-1])
+
+
+def value_scale(values: ArrayLike, label: str, log: bool, say: Callable[[float], str]) -> Scale:
+    """Return an axis for values; its ends are round numbers, so that it stays while they move."""
+    given = np.asarray(values, dtype=float)
+    seen = given[np.isfinite(given) & (given > 0)]
+    least, most = float(seen.min()), float(seen.max())
+    step = tick_step(most)
+    ticks = [step * count for count in range(math.ceil(1.02 * most / step) + 1)]
+    low, high = ticks[0], ticks[-1]
+    if log:
+        low = max(tick for tick in ROUND if 1.02 * tick <= least)
+        high = min(tick for tick in ROUND if tick >= 1.1 * most)
+        ticks = log_ticks(low, high)
+    return Scale(low, high, tuple((tick, say(tick)) for tick in ticks), label, log)
+
+
+@lru_cache(maxsize=64)
+def frame(axes: Axes) -> tuple[str, str]:
+    """Return the still marks of a plot and a name for its clip."""
+    svg = " ".join(render(axes).split())
+    # No id is left and no style sheet: an inlined picture shares its page with all others.
+    lines = re.sub(r' id="[^"]*"', "", svg[svg.index("<g ") : svg.rindex("</g>") + 4])
+    sign = hashlib.sha256(repr(axes).encode()).hexdigest()[:8]
+    return lines + tick_words(axes), f"nv-{axes.family}-{sign}"
+
+
+def render(axes: Axes) -> str:
+    """Return the SVG of the empty axes with their grid, made by matplotlib."""
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    x, y, page, wide, tall = axes.x, axes.y, io.StringIO(), WIDTH, axes.height
+    box = (axes.left / wide, 1 - axes.bottom / tall,
+           (axes.right - axes.left) / wide, (axes.bottom - axes.top) / tall)  # fmt: skip
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # the reader's own settings would change the bytes
+        matplotlib.rcParams["svg.hashsalt"] = axes.family
+        figure = FigureCanvasSVG(Figure((wide / 72, tall / 72), dpi=72)).figure
+        field = figure.add_axes(box, xlim=(x.low, x.high), ylim=(y.low, y.high))
+        field.set(xscale="log" if x.log else "linear", yscale="log" if y.log else "linear")
+        field.set(xticks=[], yticks=[])
+        field.minorticks_off()
+        # Plain lines cost half of what matplotlib's own ticks cost.
+        rule: dict[str, Any] = {"color": style.RULE, "linewidth": 1, "clip_on": False}
+        field.vlines([tick for tick, _ in x.ticks], y.low, y.high, **rule)
+        field.hlines([tick for tick, _ in y.ticks], x.low, x.high, **rule)
+        field.spines[["top", "right"]].set_visible(False)
+        field.spines[["left", "bottom"]].set(color=style.MUTED, linewidth=1)
+        figure.savefig(page, format="svg", transparent=True, metadata={"Date": None})
+    return page.getvalue()
+
+
+def tick_words(axes: Axes) -> str:
+    """Return the words of ticks and axes as SVG text."""
+    sheet, low, small = Drawing(0, 0), axes.bottom + axes.foot, (style.SMALL, style.MUTED)
+    for tick, said in axes.x.ticks:
+        sheet.text(float(axes.at(tick, axes.y.high)[0]), low, said, *small, "middle")
+    for tick, said in axes.y.ticks:
+        sheet.text(axes.left - 8, float(axes.at(axes.x.high, tick)[1]) + 4, said, *small, "end")
+    sheet.text((axes.left + axes.right) / 2, low + 20, axes.x.label, *small, "middle")
+    sheet.text(MARGIN, axes.top - 14, axes.y.label, *small)
+    return "".join(sheet.layers[0])
+
+
+class Plot:
+    """Marks on axes; marks are cut at the edge of the field, words are not."""
+
+    def __init__(self, axes: Axes) -> None:
+        """Take the frame of these axes, drawn before or now."""
+        still, self.clip = frame(axes)
+        self.axes, self.sheet = axes, Drawing(WIDTH, axes.height)
+        self.sheet.layers = [[still], []]
+        self.marks: list[str] = []
+        self.keys: list[tuple[str, str]] = []
+
+    def curve(self, xs: ArrayLike, ys: ArrayLike, stroke: str, dash: str = "none",
+              width: float = 2.5, name: str = "") -> None:  # fmt: skip
+        """Put down a line through points, with a gap where a number is missing."""
+        self.mark(trail(*self.axes.at(xs, ys)), "M0 -4h30", name, fill="none", stroke=stroke,
+                  stroke_width=width, stroke_dasharray=dash)  # fmt: skip
+
+    def points(self, xs: ArrayLike, ys: ArrayLike, colour: str, marker: str = "circle",
+               hollow: bool = False, name: str = "") -> None:  # fmt: skip
+        """Put a marker at each point."""
+        shape, paint = MARKERS[marker], style.PAPER if hollow or marker == "cross" else colour
+        self.mark(trail(*self.axes.at(xs, ys), shape), f"M15 -4{shape}", name,
+                  fill=paint, stroke=colour, stroke_width=1.5)  # fmt: skip
+
+    def mark(self, d: str, sample: str, name: str, **look: Value) -> None:
+        """Put down a path; a name goes into the legend, beside a sample in the same look."""
+        self.marks.append(element("path", d=d, **look))
+        self.keys += [(name, element("path", d=sample, **look))] if name else []
+
+    def vline(self, x: float, stroke: str = style.INK, dash: str = "4 4") -> None:
+        """Put down a line across the field at a value of x."""
+        self.curve([x, x], [self.axes.y.low, self.axes.y.high], stroke, dash, 1.5)
+
+    def hline(self, y: float, stroke: str = style.INK, dash: str = "4 4") -> None:
+        """Put down a line across the field at a value of y."""
+        self.curve([self.axes.x.low, self.axes.x.high], [y, y], stroke, dash, 1.5)
+
+    def band(self, low: float, high: float, fill: str) -> None:
+        """Tint the field between two values of x."""
+        foot, head = self.axes.y.low, self.axes.y.high
+        d = trail(*self.axes.at([low, low, high, high], [foot, head, head, foot]))
+        self.mark(d, "", "", fill=fill)
+
+    def label(self, x: float, y: float, text: str, dx: float, dy: float, fill: str = style.INK,
+              anchor: str | None = None, bold: bool = False) -> None:  # fmt: skip
+        """Write words beside a point of the field; on its other side if the sheet ends there."""
+        left, top = map(float, self.axes.at(x, y))
+        if not anchor and left + dx + text_width(text, style.SMALL, bold) > WIDTH:
+            dx, anchor = -dx, "end"
+        self.sheet.text(left + dx, top + dy, text, style.SMALL, fill, anchor, bold, halo=True)
+
+    def legend(self) -> None:
+        """Write the names above the field, where there is nothing to cover."""
+        x, y = MARGIN, 86.0
+        for name, sample in self.keys:
+            wide = 38 + text_width(name, style.SMALL)
+            if x + wide > WIDTH - MARGIN:
+                x, y = MARGIN, y + 19
+            self.sheet.add("g", sample, transform=f"translate({x:.1f} {y:.1f})")
+            self.sheet.text(x + 38, y, name, style.SMALL)
+            x += wide + 24
+
+    def sources(self, documents: Iterable[str]) -> None:
+        """Write where the numbers come from at the foot of the sheet, each document once."""
+        told = words("plot.sources", documents="; ".join(dict.fromkeys(documents)))
+        for row, line in enumerate(reversed(textwrap.wrap(told, 150))):
+            y = self.axes.height - 14 - 15 * row
+            self.sheet.text(MARGIN, y, line, style.TINY, style.MUTED)
+
+    def picture(self, title: str, subtitle: str, sentence: str, **data: object) -> Picture:
+        """Close the plot: the frame is the lower layer, all else the upper one."""
+        at = self.axes
+        field = element("rect", x=at.left, y=at.top, width=at.right - at.left,
+                        height=at.bottom - at.top)  # fmt: skip
+        marks = element("g", "".join(self.marks), clip_path=f"url(#{self.clip})")
+        self.sheet.layers[1].insert(0, element("clipPath", field, id=self.clip) + marks)
+        self.sheet.heading(title, subtitle)
+        return self.sheet.picture(sentence, **data)
+
+
+def trail(xs: Array, ys: Array, shape: str = "") -> str:
+    """Return a line through pixels, or a shape at each; there is a gap where a number lacks."""
+    parts, pen = [], "M"
+    for x, y in zip(xs.ravel().tolist(), ys.ravel().tolist(), strict=True):
+        there = x == x and y == y
+        parts.append(f"{pen}{x:.1f} {y:.1f}{shape}" if there else "")
+        pen = "L" if there and not shape else "M"
+    return "".join(parts)

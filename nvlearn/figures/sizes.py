@@ -1,0 +1,158 @@
+"""Time or bus bandwidth of a collective against the size of its message."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import cycle, pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nvlearn.figures import style
+from nvlearn.figures.drawing import text_width
+from nvlearn.figures.picture import Picture
+from nvlearn.figures.plot import MARGIN, WIDTH, Array, Axes, Plot, Scale, log_ticks, value_scale
+from nvlearn.i18n import words
+from nvlearn.units import GB, format_rate, format_size, format_time
+
+SHAPES, DASHES = ("circle", "square", "diamond", "triangle"), ("none", "10 4", "3 3", "12 3 3 3")
+PLACES, SAME = 2000, 1e-3
+Say = Callable[..., str]
+
+
+class Series:
+    """Values (bytes per second one way, or seconds) at sizes in bytes, of a model or measured.
+
+    `half_speed` is a size to be marked; `source` says where measured values are published.
+    """
+
+    def __init__(self, name: str, sizes: ArrayLike, values: ArrayLike, way: str = "nvlink",
+                 half_speed: float = 0.0, source: str = "") -> None:  # fmt: skip
+        """Keep sizes and values as arrays; `way` names the colour."""
+        self.name, self.half_speed, self.source = name, half_speed, source
+        self.sizes, self.values = np.asarray(sizes, float), np.asarray(values, float)
+        self.way = style.WAYS[way]
+
+
+Part = tuple[Series, float, float]
+
+
+def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantity: str = "busbw",
+                line_rate: float = 0.0, log: bool = True) -> Picture:  # fmt: skip
+    """Draw curves over measured points; the quantity is "busbw" or "time".
+
+    The line rate is bytes per second, one way; `log` is about the axis of the values.
+    """
+    rates, several, series = quantity == "busbw", len(curves) > 1, [*points, *curves]
+    binary = all(math.frexp(each.sizes[end])[0] == 0.5 for each in series for end in (0, -1))
+    size = partial(format_size, binary=binary)
+    x = size_scale(np.concatenate([each.sizes for each in series]), binary)
+    values = np.concatenate([*(each.values for each in series), [line_rate] if rates else []])
+    y = value_scale(values, words(f"sizes.y.{quantity}"), log, gigabytes if rates else format_time)
+    plot = Plot(Axes("sizes", x, y, top=146, bottom=450, height=560, foot=40 if several else 20))
+    for each, shape in zip(points, cycle(SHAPES), strict=False):
+        plot.points(each.sizes, each.values, each.way.dark, shape, True, each.name)
+    for each, dash in zip(curves, cycle(DASHES), strict=False):
+        plot.curve(each.sizes, each.values, each.way.fill, dash, 3, each.name)
+    plot.keys = plot.keys[len(points) :] + plot.keys[: len(points)]
+    plot.legend()
+    if line_rate:
+        reference(plot, rates, line_rate)
+    parts = winners(curves, 1 if rates else -1)
+    if several:
+        strip(plot, parts)
+    halves = mark_halves(plot, curves, rates, size)
+    if points:
+        plot.sources(each.source for each in points)
+    title, *told = story(curves, parts, size, format_rate if rates else format_time)
+    subtitle = ["model", *(["measured"] if points else []), *(["bar"] if several else [])]
+    return plot.picture(
+        title, " ".join(words(f"sizes.subtitle.{part}") for part in subtitle),
+        " ".join([*told, *halves]), winners=[(best.name, *ends) for best, *ends in parts],
+    )  # fmt: skip
+
+
+def size_scale(sizes: Array, binary: bool) -> Scale:
+    """Return the axis of sizes, in binary units if they are powers of two."""
+    low, high = float(sizes.min()) / 1.3, float(sizes.max()) * 1.3
+    ticks = tuple((tick, format_size(tick, binary)) for tick in log_ticks(low, high, binary))
+    return Scale(low, high, ticks, words("sizes.x"), log=True)
+
+
+def gigabytes(rate: float) -> str:
+    """Return a rate as its axis prints it, the unit in the label."""
+    return np.format_float_positional(rate / GB, trim="-")
+
+
+def winners(curves: Sequence[Series], better: int) -> list[Part]:
+    """Return which curve is best between which sizes; a tie goes to the one named first."""
+    logs = [(np.log(each.sizes), better * np.log(each.values)) for each in curves]
+    places = np.linspace(min(x[0] for x, _ in logs), max(x[-1] for x, _ in logs), PLACES)
+    scores = np.array([np.interp(places, x, y, -np.inf, -np.inf) for x, y in logs])
+    scores[np.isnan(scores)] = -np.inf
+    best = (scores >= scores.max(axis=0) - SAME).argmax(axis=0)
+    turns = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), PLACES - 1]
+    ends = np.exp(places).tolist()
+    return [(curves[best[a]], ends[a], ends[b]) for a, b in pairwise(turns)]
+
+
+def strip(plot: Plot, parts: Sequence[Part]) -> None:
+    """Mark along the foot of the field which curve is best where."""
+    for winner, *ends in parts:
+        left, right = plot.axes.at(ends, [plot.axes.y.high] * 2)[0].tolist()
+        y, middle = plot.axes.bottom + 5, (left + right) / 2
+        plot.sheet.rect(left + 1, y, right - left - 2, 17, winner.way.dark, rx=3)
+        if text_width(winner.name, style.TINY, bold=True) < right - left - 6:
+            plot.sheet.text(middle, y + 12.5, winner.name, style.TINY, style.PAPER, "middle", True)
+
+
+def reference(plot: Plot, rates: bool, rate: float) -> None:
+    """Draw what the line itself would do: a level, or the time to send the message once."""
+    x, y, said = plot.axes.x, plot.axes.y, format_rate(rate)
+    if rates:
+        plot.hline(rate)
+        below = float(y.share(rate)) > 0.93
+        plot.label(x.low, rate, words("sizes.line_rate", rate=said), 8, 16 if below else -7)
+    else:
+        sizes = np.geomspace(x.low, x.high, PLACES // 10)
+        plot.curve(sizes, sizes / rate, style.INK, "4 4", 1.5)
+        plot.label(x.low, y.high, words("sizes.line_time", rate=said), 8, 16)
+
+
+def mark_halves(plot: Plot, curves: Sequence[Series], rates: bool, size: Say) -> list[str]:
+    """Mark half speed where asked, the words at the edge that the curves leave free."""
+    told: list[str] = []
+    for each in (curve for curve in curves if curve.half_speed):
+        at = each.half_speed
+        y = math.exp(np.interp(math.log(at), np.log(each.sizes), np.log(each.values)))
+        edge, dy = (plot.axes.y.low, -8.0) if rates else (plot.axes.y.high, 33.0)
+        dy += 16 * len(told) * (-1 if rates else 1)
+        plot.curve([at, at], [edge, y], each.way.dark, "2 4", 1.5)
+        plot.points([at], [y], each.way.dark)
+        told.append(words("sizes.half", name=each.name, size=size(at, digits=3)))
+        plot.label(at, edge, told[-1], 8, dy, each.way.dark)
+    return [f"{line}." for line in told]
+
+
+def story(curves: Sequence[Series], parts: Sequence[Part], size: Say, say: Say) -> list[str]:
+    """Return the title and the sentences about the curves."""
+    best = [words("sizes.best", name=w.name, size=size(high, digits=2)) for w, _, high in parts]
+    told = {
+        "first": parts[0][0].name, "turn": size(parts[0][2], digits=2), "best": "; ".join(best),
+        "last": parts[-1][0].name, "end": size(parts[-1][2]),
+        "value": say(parts[-1][0].values[-1], digits=3),
+    }  # fmt: skip
+    kind = "one" if len(curves) == 1 else ("always", "two", "more")[min(len(parts), 3) - 1]
+    kind = "between" if len(parts) > 1 and told["first"] == told["last"] else kind
+    ends = [
+        words("sizes.ends", name=each.name, small=size(each.sizes[0]), large=size(each.sizes[-1]),
+              low=say(each.values[0], digits=3), high=say(each.values[-1], digits=3))
+        for each in curves
+    ]  # fmt: skip
+    ends += [words("sizes.all", **told)] if kind != "one" else []
+    title = words(f"sizes.title.{kind}", **told)
+    if text_width(title, style.TITLE, bold=True) > WIDTH - 2 * MARGIN:
+        title = words("sizes.title.long", count=len(parts))
+    return [title, *ends]

@@ -1,0 +1,338 @@
+"""The pictures of collectives: a step with everyone's chunks, and a trace over time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from nvlearn import collectives
+from nvlearn.collectives import Schedule, Trace, schedule, send
+from nvlearn.figures import Picture, collective_step, drawing, style, timeline
+from nvlearn.figures import collective as collective_module
+from nvlearn.figures.collective import bend, cargo, circle, large
+from nvlearn.figures.timeline import BINS, LEFT, RIGHT, bars, load
+from nvlearn.topology import Topology, cluster, full_mesh, ring, system
+
+SVG = "{http://www.w3.org/2000/svg}"
+PLANS: dict[str, Callable[[], Schedule]] = {
+    **{f"ring of {n}": lambda n=n: collectives.ring_all_reduce(n) for n in (*range(2, 9), 16)},
+    "reduce-scatter": lambda: collectives.ring_reduce_scatter(8),
+    "all-gather": lambda: collectives.ring_all_gather(8),
+    "broadcast": lambda: collectives.ring_broadcast(4, 4),
+    "all-to-all": lambda: collectives.pairwise_all_to_all(8),
+    "all-to-all, 16": lambda: collectives.pairwise_all_to_all(16),
+    "doubling": lambda: collectives.recursive_doubling_all_reduce(6),
+    "halving": lambda: collectives.halving_doubling_all_reduce(8),
+    "double tree": lambda: collectives.double_tree_all_reduce(8, 4),
+    "double tree, 16": lambda: collectives.double_tree_all_reduce(16),
+    "in the switch": lambda: collectives.in_switch_all_reduce(8, 1),
+    "in the switch, 16": lambda: collectives.in_switch_all_reduce(16, 1),
+    "in the switch, parts": lambda: collectives.in_switch_all_reduce(4, 2),
+    "two domains": lambda: collectives.hierarchical_all_reduce(8, 4),
+    "three domains": lambda: collectives.hierarchical_all_reduce(6, 2),
+    "domains, 16": lambda: collectives.hierarchical_all_reduce(16, 8),
+}
+
+
+def traced(plan: Schedule, topology: Topology, message: float = 14e9) -> Trace:
+    return collectives.time(plan, topology, message, 1e-6)
+
+
+SLOW = ring(8, 450e9).with_slow_link(3, 4, 0.5)
+TRACES: dict[str, Callable[[], Trace]] = {
+    "ring of 4": lambda: traced(collectives.ring_all_reduce(4), ring(4, 450e9)),
+    "ring of 8": lambda: traced(collectives.ring_all_reduce(8), ring(8, 450e9)),
+    "slow": lambda: traced(collectives.ring_all_reduce(8), SLOW),
+    "small": lambda: traced(collectives.ring_all_reduce(8), ring(8, 450e9), 64e3),
+    "tree": lambda: traced(collectives.double_tree_all_reduce(8), system("DGX H100")),
+    "mesh": lambda: traced(collectives.double_tree_all_reduce(8), full_mesh(8, 64e9)),
+    "switch": lambda: traced(collectives.in_switch_all_reduce(8), system("DGX H100")),
+    "swap": lambda: traced(collectives.pairwise_all_to_all(8), system("DGX H100")),
+    "cities": lambda: traced(
+        collectives.hierarchical_all_reduce(16, 8), cluster(system("DGX H100"), 2, 50e9)
+    ),
+    "rack": lambda: traced(collectives.ring_all_reduce(72), system("GB200 NVL72")),
+    "slow ring of 72": lambda: traced(
+        collectives.ring_all_reduce(72), ring(72, 900e9).with_slow_link(10, 11, 0.5)
+    ),
+}
+
+
+def first_middle_last(plan: Schedule) -> list[int]:
+    last = len(plan.bounds) - 1
+    return [0, 1, (last + 1) // 2, last]
+
+
+def pictures() -> list[tuple[str, Callable[[], Picture]]]:
+    made: list[tuple[str, Callable[[], Picture]]] = [
+        (f"{name}, step {step}", lambda plan=plan, step=step: collective_step(plan(), step))
+        for name, plan in PLANS.items()
+        for step in first_middle_last(plan())
+    ]
+    numbers = np.arange(32).reshape(4, 8)
+    made.append(("numbers", lambda: collective_step(collectives.ring_all_reduce(4), 2, numbers)))
+    return made + [(f"trace, {name}", lambda t=t: timeline(t())) for name, t in TRACES.items()]
+
+
+@pytest.mark.parametrize(("name", "draw"), pictures())
+def test_a_picture_is_sound(name: str, draw: Callable[[], Picture]) -> None:
+    picture = draw()
+    assert draw() == picture
+    assert len(picture.layers) == 2
+    assert picture.svg.count("<") < 4000
+    for unwanted in (" id=", "<script", "<style", "href", "<animate", "e-0", "nan", "inf"):
+        assert unwanted not in picture.svg.replace("xmlns", "").replace("NVLink", "")
+    for element in ElementTree.fromstring(picture.svg).iter():
+        if element.tag in (f"{SVG}text", f"{SVG}tspan") and element.text:
+            size = float(element.attrib.get("font-size", style.TINY))
+            width = drawing.text_width(element.text, size, "font-weight" in element.attrib)
+            share = {"middle": 0.5, "end": 1.0}.get(element.attrib.get("text-anchor", ""), 0.0)
+            left = float(element.attrib["x"]) - share * width
+            assert size >= style.TINY
+            assert left >= 0, element.text
+            assert left + width <= picture.width, element.text
+            assert 0 < float(element.attrib["y"]) <= picture.height, element.text
+
+
+def title(picture: Picture) -> str:
+    texts = ElementTree.fromstring(picture.svg).iter(f"{SVG}text")
+    return next(t.text or "" for t in texts if t.attrib["font-size"] == "20")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_ground_and_the_size_stay_through_all_steps(name: str) -> None:
+    plan = PLANS[name]()
+    steps = [collective_step(plan, step) for step in first_middle_last(plan)]
+    assert len({(p.layers[0], p.height) for p in steps}) == 1
+    assert len({p.layers[1] for p in steps}) == len(set(first_middle_last(plan)))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_collective_is_finished_after_its_last_step(name: str) -> None:
+    plan = PLANS[name]()
+    steps = len(plan.bounds) - 1
+    picture = collective_step(plan, steps)
+    done = picture.data["done"]
+    assert done.sum() == (plan.ranks if plan.collective == "reduce_scatter" else done.size)
+    assert title(picture).startswith(f"After {steps} steps every GPU holds")
+    assert title(collective_step(plan, 0)).startswith(f"Before the first of {steps} steps")
+
+
+def test_titles_say_what_moves() -> None:
+    plan = collectives.ring_all_reduce(8)
+    assert title(collective_step(plan, 3)) == (
+        "Step 3 of 14: every GPU passes one chunk on, to be added"
+    )
+    assert title(collective_step(plan, 14)) == "After 14 steps every GPU holds all sums"
+    switch = collectives.in_switch_all_reduce(8, 1)
+    assert title(collective_step(switch, 2)) == (
+        "Step 2 of 4: the switch passes 8 chunks on, to be kept"
+    )
+    chain = collectives.ring_broadcast(4, 4)
+    assert "GPU passes one chunk on, to be kept" in title(collective_step(chain, 1))
+
+
+def test_a_schedule_that_misses_its_goal_is_told_so() -> None:
+    plan = schedule([send(0, 0, 1, 0, add=True)], ranks=2, chunks=1)
+    assert title(collective_step(plan, 1)) == "After all 1 steps, 1 places still miss the sum"
+
+
+def paths(picture: Picture, **wanted: str) -> list[str]:
+    root = ElementTree.fromstring(picture.layers[-1])
+    return [path.attrib["d"] for path in root.iter(f"{SVG}path")
+            if all(path.attrib.get(key) == value for key, value in wanted.items())]  # fmt: skip
+
+
+def count(picture: Picture, **wanted: str) -> int:
+    return sum(d.count("z") for d in paths(picture, **wanted))
+
+
+@pytest.mark.parametrize("name", ["ring of 8", "ring of 5", "double tree", "two domains"])
+def test_a_block_for_each_part_and_an_outline_for_each_change(name: str) -> None:
+    plan = PLANS[name]()
+    for step in first_middle_last(plan):
+        picture = collective_step(plan, step)
+        held = picture.data["held"][: plan.ranks]
+        for rank in range(plan.ranks):
+            fill = collective_module.RANKS[rank]
+            assert count(picture, fill=fill) == (held[:, :, rank] > 0).sum()
+        changed = {(move.target, move.into) for move in picture.data["moves"]}
+        assert count(picture, stroke=style.INK, fill="none") == len(changed)
+        assert count(picture, fill=style.FREE) == picture.data["done"].sum()
+
+
+def test_the_parts_of_a_ring_after_two_steps() -> None:
+    held = collective_step(collectives.ring_all_reduce(4), 2).data["held"]
+    assert held[2, 0].tolist() == [0, 1, 1, 0]
+    assert sorted((held[:4] > 0).sum(-1).ravel().tolist()) == [1] * 8 + [2] * 4 + [3] * 4
+
+
+def test_the_numbers_are_those_of_a_run() -> None:
+    plan, given = collectives.ring_all_reduce(3), np.array([[1, 2, 3], [10, 20, 30], [100, 200, 7]])
+    picture = collective_step(plan, 4, given)
+    shown = [t.text for t in ElementTree.fromstring(picture.svg).iter(f"{SVG}tspan")]
+    assert shown == ["111", "222", "40"] * 3
+    assert given[0].tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="3 one-dimensional arrays"):
+        collective_step(plan, 1, given[:2])
+
+
+@pytest.mark.parametrize(
+    ("plan", "step", "words"),
+    [
+        (collectives.ring_all_reduce(4), 7, "choose 0 .* to 6, not 7"),
+        (collectives.ring_all_reduce(4), -1, "not -1"),
+        (collectives.ring_all_reduce(17), 0, "up to 16 ranks and 16 chunks; .* has 17 and 17"),
+        (collectives.in_switch_all_reduce(4, 16), 0, "fewer ranks or fewer pieces"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(plan: Schedule, step: int, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        collective_step(plan, step)
+
+
+@pytest.mark.parametrize("name", [name for name, plan in PLANS.items() if plan().chunks <= 8])
+def test_strips_and_factories_do_not_overlap(name: str) -> None:
+    plan = PLANS[name]()
+    if plan.ranks > 8:
+        return
+    layout = large(plan)
+    areas = []
+    for rank, place in enumerate(layout.places):
+        x, y, w, h = layout.box(rank, 0)
+        areas.append((x, y - 14, x + (plan.chunks - 1) * layout.pitch + w, y + h + 4, rank))
+        if rank < plan.ranks:
+            areas.append((place.x - 28, place.y - 22, place.x + 28, place.y + 22, rank))
+    for i, (left, top, right, bottom, _) in enumerate(areas):
+        assert left >= 8
+        assert right <= 952
+        assert top >= 66
+        assert bottom <= 592
+        for a, b, c, d, _ in areas[:i]:
+            assert right <= a or c <= left or bottom <= b or d <= top
+
+
+def test_arrows_go_from_box_to_box() -> None:
+    assert len(circle(7, 200)) == 7
+    places = large(collectives.ring_all_reduce(8)).places
+    for a, b in ((0, 1), (3, 7), (7, 0)):
+        for (x, y), place in zip(bend(places[a], places[b])[::2], (places[a], places[b]),
+                                 strict=True):  # fmt: skip
+            assert max(abs(x - place.x) - 40, abs(y - place.y) - 34) <= 0
+            assert abs(x - place.x) >= 24 or abs(y - place.y) >= 18
+
+
+def test_the_cargo_of_an_arrow() -> None:
+    assert cargo([send(0, 0, 1, 3, add=True)]) == "c3 +"
+    assert cargo([send(0, 0, 1, c) for c in (0, 1, 2)]) == "c0\u20132"
+    assert cargo([send(0, 0, 1, 3, into=0)]) == "c3 \u2192 c0"
+    assert cargo([send(0, 0, 1, 1, add=True), send(0, 0, 1, 0)]) == "c1 +, c0"
+    assert cargo([send(0, 0, 1, c) for c in (0, 1, 4, 5)]) == "4 chunks"
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_numbers_on_colours_have_contrast() -> None:
+    for fill in collective_module.RANKS:
+        ink = style.PAPER if fill in collective_module.WHITE_ON else style.INK
+        assert contrast(fill, ink) >= 4.5
+    from nvlearn.figures.timeline import PHASES
+
+    for fill, ink in PHASES.values():
+        assert contrast(fill, ink) >= 4.5
+
+
+# --- the timeline -------------------------------------------------------------
+
+
+def test_what_the_titles_of_timelines_find() -> None:
+    assert title(timeline(TRACES["ring of 8"]())) == "54.5 ms: all links are busy 100% of the time"
+    assert title(timeline(TRACES["slow"]())) == (
+        "109 ms: the slow link GPU3 \u2192 GPU4 keeps all others waiting 50% of the time"
+    )
+    assert "the NVLinks are busy 61% of the time, the network links 39%" in title(
+        timeline(TRACES["cities"]())
+    )
+    assert "the busiest links work 89% of the time" in title(timeline(TRACES["tree"]()))
+    assert timeline(TRACES["slow"]()).data["busy"]["GPU3 \u2192 GPU4"] > 0.99
+
+
+def test_a_bar_for_each_transfer_as_long_as_its_time() -> None:
+    trace = TRACES["slow"]()
+    made, scale = bars(trace, 34.0), (RIGHT - LEFT) / trace.seconds
+    order = np.lexsort((trace.start, trace.schedule.source))
+    assert made.x == pytest.approx(LEFT + trace.start[order] * scale)
+    assert made.end - made.x == pytest.approx((trace.end - trace.start)[order] * scale, abs=0.02)
+    assert (made.add == trace.schedule.add[order]).all()
+    slow = (trace.schedule.source == 3)[order]
+    assert (made.slow == slow).all()
+    assert count(timeline(trace, links=False), fill=style.JAM) == slow.sum() == 14
+    assert count(timeline(trace, links=False), fill=style.FACTORY) == 56
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_bars_lie_in_their_lane_and_in_time(name: str) -> None:
+    trace = TRACES[name]()
+    made = bars(trace, 30.0)
+    assert (made.x >= LEFT - 1e-3).all()
+    assert (made.end <= RIGHT + 1e-3).all()
+    assert (made.end >= made.x).all()
+    lane = (made.y - 112) // 30
+    assert (lane == (made.y + made.height - 112 - 1e-6) // 30).all()
+    assert set(lane.astype(int)) == set(trace.schedule.source.tolist())
+
+
+def test_many_transfers_merge_into_bands() -> None:
+    assert len(bars(TRACES["rack"](), 5.0).x) == 2 * 72
+    assert not bars(TRACES["rack"](), 5.0).room.any()
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_load_of_links_adds_up_to_their_utilisation(name: str) -> None:
+    trace = TRACES[name]()
+    rows = np.flatnonzero(trace.link_bytes)
+    loads = load(trace, rows)
+    assert loads.shape == (len(rows), BINS)
+    assert loads.mean(1) == pytest.approx(trace.utilisation[rows])
+    assert loads.min() > -1e-6
+
+
+def test_the_links_shown_are_the_busiest_of_each_kind() -> None:
+    shown = timeline(TRACES["cities"]()).data["busy"]
+    assert len(shown) == 12
+    assert sum("NIC" in name for name in shown) == 8
+    assert len(timeline(TRACES["rack"]()).data["busy"]) == 12
+    assert len(timeline(TRACES["ring of 4"]()).data["busy"]) == 4
+
+
+def test_the_ground_of_a_timeline_stays_and_so_does_its_height() -> None:
+    one, other = (traced(collectives.ring_all_reduce(8), SLOW, m) for m in (14e9, 14e9 + 4e6))
+    assert timeline(one).layers[0] == timeline(other).layers[0]
+    assert timeline(one).layers[1] != timeline(other).layers[1]
+    assert timeline(one).height == timeline(TRACES["ring of 8"]()).height
+    assert timeline(one, links=False).height < timeline(one).height
+
+
+def test_a_trace_of_no_time_is_refused() -> None:
+    trace = collectives.time(collectives.ring_all_reduce(4), ring(4, 1e9), 0)
+    with pytest.raises(ValueError, match="took no time"):
+        timeline(trace)
+
+
+def test_chunks_are_named_where_there_is_room() -> None:
+    picture = timeline(TRACES["ring of 8"]())
+    names = [t.text for t in ElementTree.fromstring(picture.svg).iter(f"{SVG}text")]
+    assert sum(bool(re.fullmatch(r"c\d", name or "")) for name in names) == 112

@@ -1,0 +1,132 @@
+"""Matrices: every cell says its number, in colour and in words that can be read on it."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from nvlearn.figures import style
+from nvlearn.figures.matrix import colours, matrix
+from nvlearn.topology import full_mesh, ring, system
+
+SVG = "{http://www.w3.org/2000/svg}"
+V100 = system("DGX-1 V100")
+CASES = {
+    "links": (V100.link_matrix(), "links"),
+    "hops": (V100.hop_matrix(), "hops"),
+    "rack": (system("GB200 NVL72").hop_matrix(), "hops"),
+    "16": (ring(16, 25e9).hop_matrix(), "hops"),
+    "pairs": (system("8x A100 PCIe").hop_matrix(), "hops"),
+    "rates": (V100.link_matrix() * 25e9, "bandwidth"),
+    "traffic": (np.arange(16.0).reshape(4, 4) * 1e6, "traffic"),
+    "nothing": (np.zeros((4, 4)), "traffic"),
+    "one": ([[0]], "links"),
+    "two": ([[0, np.nan], [3, 0]], "links"),
+}
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@each_case
+def test_well_formed_deterministic_and_on_the_sheet(name: str) -> None:
+    picture = matrix(*CASES[name])
+    root = ElementTree.fromstring(picture.svg)
+    assert matrix(*CASES[name]).svg == picture.svg
+    assert (picture.width, picture.height) == (960, 600)
+    assert not re.search(r' id=|<script|href|<animate|"nan|inf"', picture.svg)
+    for text in root.iter(f"{SVG}text"):
+        assert float(text.attrib["font-size"]) >= style.TINY
+        assert 0 < float(text.attrib["y"]) < 600
+
+
+@each_case
+def test_each_cell_is_drawn_once_at_its_place(name: str) -> None:
+    values, kind = CASES[name]
+    n = len(values)
+    size = 464 // n
+    spots = [
+        (int((float(x) - 84) // size), int((float(y) - 108) // size))
+        for path in ElementTree.fromstring(matrix(values, kind).svg).iter(f"{SVG}path")
+        for x, y in re.findall(r"M([\d.]+) ([\d.]+)h", path.attrib["d"])
+    ]
+    assert sorted(spots) == sorted((c, r) for r in range(n) for c in range(n))
+
+
+def test_equal_values_have_equal_colours_and_larger_ones_are_darker() -> None:
+    picture = matrix(V100.link_matrix(), "links")
+    paints = {}
+    for path in ElementTree.fromstring(picture.svg).iter(f"{SVG}path"):
+        for x, y in re.findall(r"M([\d.]+) ([\d.]+)h", path.attrib["d"]):
+            spot = int((float(y) - 108) // 58), int((float(x) - 84) // 58)
+            paints[spot] = path.attrib["stroke"]
+    by_value = {
+        v: {paints[r, c] for r in range(8) for c in range(8)
+            if r != c and V100.link_matrix()[r, c] == v}
+        for v in (0, 1, 2)
+    }  # fmt: skip
+    assert all(len(found) == 1 for found in by_value.values())
+    light = [luminance(by_value[v].copy().pop()) for v in (0, 1, 2)]
+    assert light == sorted(light, reverse=True)
+
+
+@pytest.mark.parametrize("kind", ["links", "hops"])
+def test_ink_has_contrast_on_every_shade(kind: str) -> None:
+    light = []
+    for step in range(49):
+        paint, ink = colours(step / 48, kind)
+        dark, bright = sorted((luminance(paint), luminance(ink)))
+        assert (bright + 0.05) / (dark + 0.05) >= 4.5
+        light.append(luminance(paint))
+    assert light == sorted(light, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("links", "16 of 28 pairs have links of their own, at most 2"),
+        ("hops", "12 of 28 pairs need 2 hops"),
+        ("pairs", "24 of 28 pairs have no way over these links"),
+        ("16", "8 of 120 pairs need 8 hops"),
+        ("rack", "Every pair has the same number of hops: 2"),
+        ("rates", "The best pair gets 50 GB/s one way"),
+        ("traffic", "GPU 3 sends the most: 39 MB; the least busy sends 6 MB"),
+    ],
+)
+def test_the_title_is_what_the_numbers_say(name: str, title: str) -> None:
+    assert matrix(*CASES[name]).description.startswith(title)
+
+
+def test_values_are_written_while_they_can_be_read() -> None:
+    small, large = (matrix(*CASES[name]).svg for name in ("links", "rack"))
+    assert small.count(">NV2</text>") == 16
+    assert large.count("<text") < 40
+    assert matrix([[0, 4e7], [1e6, 0]], "traffic").svg.count(">40</text>") == 1
+
+
+def test_highlights_frame_rows_columns_and_cells() -> None:
+    svg = matrix(full_mesh(4, 1e9).link_matrix(), "links",
+                 highlight=[(1, None), (None, 2), (3, 0)]).svg  # fmt: skip
+    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" '
+                       r'fill="none"', svg)  # fmt: skip
+    assert boxes == [("84", "224", "464", "116"), ("316", "108", "116", "464"),
+                     ("84", "456", "116", "116")]  # fmt: skip
+
+
+def test_names_and_title_can_be_given() -> None:
+    svg = matrix([[0, 1], [1, 0]], "links", names=["alpha", "beta"], title="mine").svg
+    assert ">alpha</text>" in svg
+    assert ">mine</text>" in svg
+
+
+@pytest.mark.parametrize("values", [[[1, 2]], [1, 2, 3]])
+def test_a_table_that_is_not_square_is_refused(values: list[object]) -> None:
+    with pytest.raises(ValueError, match="square"):
+        matrix(values, "links")
