@@ -9,6 +9,7 @@ import cmath
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -100,6 +101,7 @@ def facing(station: Station, other: complex) -> complex:
     return station.at + min(max((other - station.at).real, -reach), reach)
 
 
+@lru_cache(64)
 def plan(topology: Topology) -> Plan:
     """Choose the layout that makes a machine recognisable, and place everything."""
     kinds = dict(topology.fabric.nodes(data="kind"))
@@ -318,13 +320,20 @@ def survey(
 
 def path(points: Sequence[complex], by: float = 0.0) -> str:
     """Return path data of a way, moved to the right of travel."""
+    return written(tuple(points), by)
+
+
+@lru_cache(8192)
+def written(points: Points, by: float) -> str:
+    """Write path data once for a way that is drawn again and again."""
     if by:
         ends = zip([points[0], *points], [*points[1:], points[-1]], strict=False)
         turns = [(after - before) or 1 for before, after in ends]
-        points = [p + t / abs(t) * by * 1j for p, t in zip(points, turns, strict=False)]
+        points = tuple(p + t / abs(t) * by * 1j for p, t in zip(points, turns, strict=False))
     return "M" + "L".join(f"{number(p.real)} {number(p.imag)}" for p in points)
 
 
+@lru_cache(2048)
 def cloud(way: Points) -> Any:
     """Return points close together along a way."""
     share = np.linspace(0, 1, max(48 // (len(way) - 1), 3))
@@ -348,6 +357,7 @@ def room(own: Any, others: Any, taken: Sequence[Box], half: complex) -> complex 
     return None
 
 
+@lru_cache(4096)
 def pieces(way: Points, hidden: Box | None) -> list[Points]:
     """Return a way without the part that lies under a box."""
     if not hidden:

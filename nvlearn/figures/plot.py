@@ -211,7 +211,8 @@ class Plot:
 
     def sources(self, documents: Iterable[str]) -> None:
         """Write where the numbers come from at the foot of the sheet, each document once."""
-        told = words("plot.sources", documents="; ".join(dict.fromkeys(documents)))
+        named = [document for document in dict.fromkeys(documents) if document]
+        told = words("plot.sources", documents="; ".join(named)) if named else ""
         for row, line in enumerate(reversed(textwrap.wrap(told, 150))):
             y = self.axes.height - 14 - 15 * row
             self.sheet.text(MARGIN, y, line, style.TINY, style.MUTED)
