@@ -6,12 +6,14 @@ cells without such a tag are free. The parts come in the order of ORDER.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import architecture
 from nbformat import NotebookNode
 
 # Parts in order; those in one row may follow each other in any order.
@@ -231,6 +233,8 @@ def code_problems(cells: list[NotebookNode]) -> Iterator[str]:
     for place, cell in code:
         if lines(cell.source) > LONGEST_LINES:
             yield f"{place}: has {lines(cell.source)} lines of code; at most {LONGEST_LINES}"
+        for name, _ in architecture.forbidden_names(ast.parse(cell.source)):
+            yield f"{place}: uses {name}; {architecture.FORBIDDEN_NAMES[name]}"
     short = sum(lines(cell.source) <= SHORT_LINES for _, cell in code)
     if 2 * short < len(code):
         yield f"{short} of {len(code)} cells of code have {SHORT_LINES} lines or fewer; half should"

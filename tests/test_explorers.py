@@ -17,12 +17,17 @@ from nvlearn.explorers import (
     ChoiceControl,
     Explorer,
     NumberControl,
+    all_reduce_explorer,
     bandwidth_explorer,
+    city_explorer,
     demo_explorer,
+    generations_explorer,
 )
 from nvlearn.figures import Picture, bandwidth_train
 
-MAKERS = [bandwidth_explorer, demo_explorer]
+MAKERS = [
+    bandwidth_explorer, demo_explorer, city_explorer, generations_explorer, all_reduce_explorer,
+]  # fmt: skip
 each_explorer = pytest.mark.parametrize("make", MAKERS)
 
 
@@ -73,7 +78,7 @@ def test_handlers_can_be_called_directly(make: Callable[[], Explorer]) -> None:
     explorer.on_change()
     explorer.on_change({"new": 1})
     explorer.on_preset({"new": None})
-    explorer.on_preset({"new": next(iter(explorer.presets))})
+    explorer.on_preset({"new": next(iter(explorer.presets), None)})
     explorer.on_reset(explorer.reset_button)
     shown(explorer)
 
@@ -228,11 +233,13 @@ def test_the_words_wait_until_the_value_settles(monkeypatch: pytest.MonkeyPatch)
 @each_explorer
 def test_a_thousand_changes_leave_memory_flat(make: Callable[[], Explorer]) -> None:
     explorer = make()
-    control = next(c for c in explorer.controls.values() if isinstance(c, NumberControl))
+    control = next(iter(explorer.controls.values()))
+    for other in explorer.controls.values():
+        control = other if isinstance(other, NumberControl) else control
 
     def change(times: int) -> None:
         for turn in range(times):
-            control.slider.value = turn % control.slider.max
+            control.value = control.samples[turn % len(control.samples)]
 
     change(200)
     gc.collect()

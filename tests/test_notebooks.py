@@ -238,6 +238,7 @@ FRAME_FAULTS = [
     (lambda nb: move(nb, "summary", 3), "comes after frame:summary"),
     (lambda nb: move(nb, "prediction", 14), "before any frame:prediction"),
     (lambda nb: at(nb, "limits").update(cell_type="raw"), "is a raw cell"),
+    (say("check", "from ipywidgets import interact"), "uses interact"),
     (say("section", "### Low"), "level 2"),
     (say("takeaway", "No box."), "is one box"),
     (say("answer", "Four."), "an answer is folded"),

@@ -52,7 +52,8 @@ def generations(both_ways: bool = True, log: bool = False, ghost: bool = False,
               road_grown=last.pcie / first.pcie) for part in ("title", "sentence")
     )  # fmt: skip
     data = {part: [getattr(row, part) for row in shown] for part in (*CELLS, "name", "year")}
-    return plot.picture(title, words("generations.subtitle"), sentence + wrong, **data)
+    scale = words("generations.log_sentence") if log else ""
+    return plot.picture(title, words("generations.subtitle"), sentence + scale + wrong, **data)
 
 
 def axes(rows: list[Row], way: str, log: bool) -> Axes:

@@ -12,6 +12,7 @@ import notebook_form as form
 import pytest
 import sample_lesson
 from browser import lab
+from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -112,6 +113,18 @@ def test_pictures_fit_the_window(page: Page, server: lab.Lab, path: Path, width:
         after = explorer.bounding_box()
         assert after
         assert after["height"] == room["height"]  # the page does not jump
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_as_a_page_without_a_kernel(page: Page, path: Path, tmp_path: Path) -> None:
+    html, _ = HTMLExporter().from_filename(str(path))
+    (tmp_path / "lesson.html").write_text(html, encoding="utf-8")
+    page.goto((tmp_path / "lesson.html").as_uri())
+    cells = form.read(path).cells
+    expect(page.locator(STILL)).to_have_count(count_stills(cells))
+    for still in page.locator(STILL).all():
+        assert still.evaluate("image => image.complete && image.naturalWidth") > 0
+        assert still.get_attribute("alt") in page.inner_text("body")  # the caption says the same
 
 
 def test_the_newest_value_wins(page: Page, server: lab.Lab) -> None:
