@@ -63,7 +63,8 @@ def city_picture(roads: str, traffic: str, wish: float) -> Picture:
     senders = {source for source, _ in pattern}
     loads = topology.loads(city(roads), pattern, wish * GB * len(senders) / len(pattern))
     picture = city_map(city(roads), loads)
-    told = {"wish": format_rate(wish * GB), "got": format_rate(loads.delivered / len(senders))}
+    got = format_rate(loads.delivered / len(senders), digits=3)
+    told = {"wish": format_rate(wish * GB), "got": got}
     return replace(picture, description=words(
         "city_explorer.sentence", map=picture.description, **told
     ))  # fmt: skip
@@ -98,9 +99,9 @@ def generations_explorer() -> Explorer:
 
 
 def all_reduce_explorer() -> Explorer:
-    """Return a ring all-reduce of four GPUs, step by step; it opens before the first."""
+    """Return a ring all-reduce of four GPUs, step by step; it opens after the first."""
     controls: list[Control] = [
-        NumberControl("step", words("all_reduce_explorer.step"), 0, 2 * (RANKS - 1), 1, 0),
+        NumberControl("step", words("all_reduce_explorer.step"), 0, 2 * (RANKS - 1), 1, 1),
         choice("all_reduce_explorer", "line", ("pcie", "nvlink"), "nvlink"),
     ]
     return Explorer(step_picture, draw_as_it_is, controls, step_code)

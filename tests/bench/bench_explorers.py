@@ -175,7 +175,9 @@ def in_the_browser(made: dict[str, str]) -> dict[str, list[float]]:
         for number, code in enumerate(made.values()):
             source = code + "\ngetattr(made, 'root', made).add_class('nv-measured')\nmade"
             cells = [nbformat.v4.new_code_cell(source)]
-            nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / f"{number}.ipynb")
+            kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+            notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+            nbformat.write(notebook, folder / f"{number}.ipynb")
         with lab.lab(folder, Path(place, "own")) as served, lab.browser() as chromium:
             for number, (name, code) in enumerate(made.items()):
                 page = chromium.new_page(viewport={"width": 1280, "height": 1000})
