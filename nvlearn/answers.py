@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from nvlearn import units
 from nvlearn.data import read_table
@@ -92,7 +92,7 @@ def read_answer(answer: object, unit: str, direction: str = "") -> float:
     factor, base = units.base_unit(unit)
     plain = answer.strip().removesuffix("%") if isinstance(answer, str) and unit == "%" else answer
     try:
-        value = float(plain) * factor  # type: ignore[arg-type]
+        value = float(cast(Any, plain)) * factor  # a learner may answer with anything
     except (TypeError, ValueError, OverflowError):
         if not isinstance(answer, str):
             raise _unreadable(answer, unit) from None

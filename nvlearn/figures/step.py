@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
 
 from nvlearn.figures import style
 from nvlearn.figures.drawing import Drawing
 from nvlearn.figures.picture import Picture
 from nvlearn.i18n import words
+from nvlearn.training import DemoRow
 from nvlearn.units import format_rate
 
 WIDTH, LEFT, RIGHT = 960.0, 292.0, 772.0
 TOP, PITCH, BAR = 116.0, 48.0, 16.0
 
 
-class Row(Protocol):
-    """What the picture needs to know about one interconnect (times in seconds)."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def way(self) -> str: ...  # noqa: D102
-    @property
-    def rate(self) -> float: ...  # noqa: D102
-    @property
-    def compute(self) -> float: ...  # noqa: D102
-    @property
-    def communication(self) -> float: ...  # noqa: D102
-    @property
-    def overlapped(self) -> float: ...  # noqa: D102
-    @property
-    def in_turn(self) -> float: ...  # noqa: D102
-
-
-def step_timeline(rows: Sequence[Row], show: str = "both") -> Picture:
+def step_timeline(rows: Sequence[DemoRow], show: str = "both") -> Picture:
     """Draw each interconnect's step, overlapped and in turn; `show` may name one of the two."""
     height = TOP + PITCH * len(rows) + 52
     sheet = Drawing(WIDTH, height)
@@ -60,7 +41,7 @@ def seconds(value: float) -> str:
     return f"{value:.3f} s"
 
 
-def findings(rows: Sequence[Row]) -> dict[str, object]:
+def findings(rows: Sequence[DemoRow]) -> dict[str, object]:
     """Return what the title and the sentence say."""
     fast, slow = (pick(rows, key=lambda row: row.in_turn) for pick in (min, max))
     return {
@@ -73,7 +54,7 @@ def findings(rows: Sequence[Row]) -> dict[str, object]:
     }  # fmt: skip
 
 
-def axis(sheet: Drawing, rows: Sequence[Row], show: str, height: float) -> float:
+def axis(sheet: Drawing, rows: Sequence[DemoRow], show: str, height: float) -> float:
     """Draw ticks in seconds and the end of the computation; return pixels per second."""
     longest = max(row.overlapped if show == "overlapped" else row.in_turn for row in rows)
     scale = (RIGHT - LEFT) / longest
@@ -120,7 +101,7 @@ def bar(sheet: Drawing, way: str, x: float, y: float, w: float, h: float, expose
         sheet.rect(x, y, w, h, line.fill, stroke=line.dark)
 
 
-def draw_row(sheet: Drawing, row: Row, y: float, scale: float, show: str) -> None:
+def draw_row(sheet: Drawing, row: DemoRow, y: float, scale: float, show: str) -> None:
     """Draw one interconnect: its name and rate, then the bars asked for."""
     sheet.text(24, y + 15, row.name, style.BODY, style.WAYS[row.way].dark, bold=True)
     sheet.text(24, y + 31, format_rate(row.rate), style.SMALL, style.MUTED)
@@ -131,7 +112,7 @@ def draw_row(sheet: Drawing, row: Row, y: float, scale: float, show: str) -> Non
         draw_in_turn(sheet, row, y + 19 if both else y + 9, scale)
 
 
-def draw_overlapped(sheet: Drawing, row: Row, y: float, scale: float) -> None:
+def draw_overlapped(sheet: Drawing, row: DemoRow, y: float, scale: float) -> None:
     """Draw computing above communicating, both from the start."""
     half = BAR / 2
     inside = min(row.compute, row.communication) * scale
@@ -142,7 +123,7 @@ def draw_overlapped(sheet: Drawing, row: Row, y: float, scale: float) -> None:
     label(sheet, "overlapped", y, row.overlapped, row.overlapped - row.compute, scale)
 
 
-def draw_in_turn(sheet: Drawing, row: Row, y: float, scale: float) -> None:
+def draw_in_turn(sheet: Drawing, row: DemoRow, y: float, scale: float) -> None:
     """Draw computing, then communicating."""
     end = LEFT + row.compute * scale
     sheet.rect(LEFT, y, row.compute * scale, BAR, style.WORK, stroke=style.FACTORY)
