@@ -12,7 +12,7 @@ from nvlearn.formulas import FORMULAS
 from nvlearn.formulas.checks import pick
 from nvlearn.i18n import WordError, words
 
-NEAR = 0.01  # how close an answer must come to a wrong value to be called that slip
+NEAR = 0.025  # how close an answer must come to a wrong value to be called that slip
 _BYTES, _SHARES = ("B", "B/s", "bit/s", "bit"), ("", "%")
 _ANY = ("", "%", "s", *_BYTES)
 _ONE, _BOTH, _ALL = ("one way",), ("both ways",), ("", "one way", "both ways")
@@ -22,7 +22,8 @@ _USUAL: tuple[tuple[str, Sequence[str], Sequence[str], Sequence[float]], ...] = 
     ("double", _ANY, ("", *_BOTH), (2,)), ("half", _ANY, ("", *_ONE), (1 / 2,)),
     ("bits", _BYTES, _ALL, (8,)), ("bytes", _BYTES, _ALL, (1 / 8,)),
     ("gib", _BYTES, _ALL, tuple(1.024**k for k in (-3, -2, -1, 1, 2, 3))),
-    ("thousand", _ANY, _ALL, (1e3, 1e-3)), ("percent", _SHARES, _ALL, (100, 1 / 100)),
+    ("thousand", _ANY, _ALL, (1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9)),
+    ("percent", _SHARES, _ALL, (100, 1 / 100)),
 )  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def read_answer(answer: object, unit: str, direction: str = "") -> float:
     A bare number is taken in that unit; a text such as "54 ms" names its own.
     """
     factor, base = units.base_unit(unit)
-    plain = answer.strip().removesuffix("%") if isinstance(answer, str) and unit == "%" else answer
+    plain = answer.strip(" %x\u00d7") if isinstance(answer, str) and unit in ("", "%") else answer
     try:
         value = float(cast(Any, plain)) * factor  # a learner may answer with anything
     except (TypeError, ValueError, OverflowError):
@@ -100,6 +101,12 @@ def read_answer(answer: object, unit: str, direction: str = "") -> float:
     if not 0 <= value < math.inf:
         raise _unreadable(answer, unit)
     return value
+
+
+def in_unit(value: float, entry: Mapping[str, Any]) -> str:
+    """Write a value in the unit that the entry asks for."""
+    shown = f"{value / units.base_unit(entry['unit'])[0]:.5g}"
+    return " ".join(filter(None, (shown, entry["unit"], entry.get("direction", ""))))
 
 
 def _unreadable(answer: object, unit: str) -> units.UnitError:
@@ -141,7 +148,7 @@ def slip(
     right = abs(answer - truth) <= max(tolerance, 1e-12) * abs(truth)
     if right or not (math.isfinite(answer) and math.isfinite(truth)):
         return None
-    near = min(max(tolerance, 1e-9), NEAR)
+    near = NEAR if tolerance >= 0.001 else max(tolerance, 1e-9)
     kind = units.base_unit(unit)[1] if unit not in ("", "%") else unit
     usual = [(code, truth * factor) for code, kinds, ways, factors in _USUAL for factor in factors
              if truth and kind in kinds and direction in ways]

@@ -58,7 +58,7 @@ def test_the_stub_is_not_yet(id: str, stub: object) -> None:
         ("02-1", 150, "half"),
         ("02-1", 2400, "bits"),
         ("02-1", 25, "one_link"),
-        ("02-1", "300 kB/s", None),
+        ("02-1", "300 kB/s", "thousand"),
         ("02-3", 1200, "as_printed"),
         ("02-3", 900, "one_way"),
         ("11-1", 0.0272, "both_way_rate"),

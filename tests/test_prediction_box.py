@@ -16,6 +16,7 @@ def test_a_box_for_every_prediction(id: str) -> None:
     assert not ledger.read()
     box.number.value = "3"
     box.commit()
+    assert len(ledger.read("prediction")) == 1  # Enter and the button together are one
     assert ledger.read("prediction")[0]["id"] == id
     assert ledger.read("prediction")[0]["guess"] == 3
     bundle = box._repr_mimebundle_()

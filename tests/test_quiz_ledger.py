@@ -88,7 +88,7 @@ def test_the_folder_is_the_users_own_without_nvlearn_home(monkeypatch: pytest.Mo
 
 def test_a_prediction_is_recorded_with_truth_ratio_and_slip(home: Path) -> None:
     text = predict("02-b200", 1800)
-    assert "1.8 TB/s one way" in text
+    assert "1800 GB/s one way" in text
     assert "900 GB/s one way" in text
     (entry,) = ledger.read("prediction")
     del entry["at"]
@@ -112,7 +112,10 @@ def test_a_truth_of_nothing_has_no_ratio() -> None:
     assert entry["ratio"] is None
     assert "Well predicted" in predict("11-overlap", 0)
     assert predict("11-overlap", 32.4)
-    assert ledger.read()[-1]["slip"] == "in_turn_saving"
+    assert ledger.read()[-1]["slip"] == "waiting_share"
+    for guess, slip in ((27.7, "in_turn_saving"), (41, "times_alone"), (85.8, "links_alone")):
+        predict("11-overlap", guess)
+        assert ledger.read()[-1]["slip"] == slip
 
 
 def test_the_stub_is_not_recorded(home: Path) -> None:

@@ -58,8 +58,7 @@ def _check_number(exercise: dict[str, Any], answer: object) -> Check:
     if _near(given, truth, exercise):
         return _passed(exercise)
     slip = answers.recognise(exercise, [given], [truth], [answers.wrong_values(exercise, truth)])
-    shown = units.format_value(given, units.base_unit(unit)[1], direction)
-    return _wrong(words("exercise.wrong", answer=shown), slip)
+    return _wrong(words("exercise.wrong", answer=answers.in_unit(given, exercise)), slip)
 
 
 def _near(given: float, truth: float, exercise: dict[str, Any]) -> bool:

@@ -16,12 +16,7 @@ from nvlearn.i18n import words
 from nvlearn.units import GB, MIB, format_rate, format_size, format_time
 
 GPUS, RANKS, MESSAGE = 8, 4, 64 * MIB
-SOCKET = 10e9  # bytes/s one way between two processors of the V100's time; NCCL, topo.h
-PATTERNS = {
-    "all": topology.all_to_all_pattern(GPUS),
-    "ring": topology.neighbour_pattern(GPUS),
-    "pair": [(0, GPUS - 1)],
-}
+TRAFFIC = ("all", "ring", "pair")
 RING = collectives.ring_all_reduce(RANKS)
 
 
@@ -35,23 +30,37 @@ def choice(section: str, name: str, keys: tuple[Any, ...], start: Any) -> Choice
 
 
 @cache
+def pattern(traffic: str) -> list[tuple[int, int]]:
+    """Return who sends to whom; the ring is the widest that the lines of a DGX-1 offer."""
+    if traffic == "all":
+        return topology.all_to_all_pattern(GPUS)
+    if traffic == "pair":
+        return [(0, GPUS - 1)]
+    mesh = topology.system("DGX-1 V100")
+    links = mesh.link_matrix()
+    stops = max(topology.rings(mesh), key=lambda ring: links[ring, (*ring[1:], 0)].min())
+    return list(zip(stops, (*stops[1:], 0), strict=True))
+
+
+@cache
 def city(roads: str) -> topology.Topology:
     """Return eight V100 joined by roads alone, by lines beside them, or by an interchange."""
     gpu = catalog.gpu(catalog.system("DGX-1 V100").gpu)
     road, line = gpu.pcie_raw.one_way, gpu.per_link.one_way
+    between = catalog.fact("Intel socket link").value.one_way
     if roads == "switch":
         wires = catalog.system("DGX-2").links_to_chips
         return topology.switched(GPUS, line, wires, name=words("city_explorer.board"))
     if roads == "mesh":
-        return topology.with_pcie(topology.system("DGX-1 V100"), road, socket_rate=SOCKET)
-    return topology.pcie_tree(GPUS, road, socket_rate=SOCKET)
+        return topology.with_pcie(topology.system("DGX-1 V100"), road, socket_rate=between)
+    return topology.pcie_tree(GPUS, road, socket_rate=between)
 
 
 def city_explorer() -> Explorer:
     """Return the map of three cities under three kinds of traffic; it opens on a jam."""
     controls: list[Control] = [
         choice("city_explorer", "roads", ("pcie", "mesh", "switch"), "pcie"),
-        choice("city_explorer", "traffic", tuple(PATTERNS), "all"),
+        choice("city_explorer", "traffic", TRAFFIC, "all"),
         NumberControl("wish", words("city_explorer.wish"), 1, 60, 1, 12),
     ]
     return Explorer(city_picture, draw_as_it_is, controls, city_code)
@@ -59,15 +68,12 @@ def city_explorer() -> Explorer:
 
 def city_picture(roads: str, traffic: str, wish: float) -> Picture:
     """Return the map when every GPU wants to send `wish` GB/s, and what they get of it."""
-    pattern = PATTERNS[traffic]
-    senders = {source for source, _ in pattern}
-    loads = topology.loads(city(roads), pattern, wish * GB * len(senders) / len(pattern))
+    flows = pattern(traffic)
+    senders = {source for source, _ in flows}
+    loads = topology.loads(city(roads), flows, wish * GB * len(senders) / len(flows))
     picture = city_map(city(roads), loads)
-    got = format_rate(loads.delivered / len(senders), digits=3)
-    told = {"wish": format_rate(wish * GB), "got": got}
-    return replace(picture, description=words(
-        "city_explorer.sentence", map=picture.description, **told
-    ))  # fmt: skip
+    wanted = words("city_explorer.sentence", wish=format_rate(wish * GB), map=picture.description)
+    return replace(picture, description=wanted)
 
 
 def draw_as_it_is(picture: Picture) -> Picture:

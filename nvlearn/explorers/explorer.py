@@ -138,7 +138,8 @@ class Explorer:
         self.reset_button = widgets.Button(
             description=words("explorer.reset"), tooltip=words("explorer.reset_tip"), icon="undo"
         )
-        self.picture_box, self.sentence_box = widgets.GridBox(), widgets.HTML()
+        self.picture_box = widgets.GridBox(layout={"overflow": "auto"})
+        self.sentence_box = widgets.HTML()
         self.code_box, self.alert_box = widgets.HTML(layout={"max_width": "100%"}), widgets.HTML()
         rows = [control.widget for control in self.controls.values()]
         head = [self.preset_buttons] if self.presets else []
@@ -215,7 +216,7 @@ class Explorer:
 
     def _say(self) -> None:
         values, self._waiting = self.values, None
-        self.sentence_box.value = _line(self.picture.description, "min-height:5.2em")
+        self.sentence_box.value = _line(self.picture.description, "min-height:6.5em")
         line = f"{words('explorer.code')} <code>{escape(self.code(**values))}</code>"
         self.code_box.value = f'<div style="white-space:nowrap;overflow-x:auto">{line}</div>'
         with self._hold():

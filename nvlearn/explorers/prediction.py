@@ -28,14 +28,20 @@ class PredictionBox:
         )
         self.told = widgets.HTML()
         self.button.on_click(self.commit)
+        self.number.observe(self.commit, names="value")  # Enter commits as well
+        self.committed = ""
         line = widgets.HBox([self.number, self.button], layout={"flex_flow": "row wrap"})
         self.root = widgets.VBox([line, self.told], layout={"max_width": "980px"})
         self.root.add_class("nv-prediction")
 
-    def commit(self, _button: Any = None) -> None:
-        """Record the number and show the truth beside it."""
+    def commit(self, _event: Any = None) -> None:
+        """Record the number, each once, and show the truth beside it."""
+        given = self.number.value.strip()
+        if given and given == self.committed:
+            return
+        self.committed = given
         try:
-            said = str(quiz.predict(self.id, self.number.value.strip() or None))
+            said = str(quiz.predict(self.id, given)) if given else words("prediction_box.empty")
         except Exception as error:  # any fault must be seen, whatever its kind
             said = words("explorer.error", error=error)
         self.told.value = f'<p role="status" style="max-width:960px">{escape(said)}</p>'

@@ -348,7 +348,7 @@ def traffic(topology: Topology, loads: Loads) -> dict[str, Any]:
         "pattern": words(f"city.pattern.{pattern}", count=len(flows)), "case": f"{case}_loaded",
         "kind": words(f"city.kind.{kind}.one"), "kinds": names[kind], "full": full[kind],
         "count": len(use[kind]), "most": f"{max(fullest.values()):.0%}",
-        "sends": format_rate(loads.delivered / len({source for source, _ in flows})),
+        "sends": format_rate(loads.delivered / len({source for source, _ in flows}), digits=3),
         "lines": "; ".join(words("city.at_most", kinds=names[kind], most=f"{max(uses):.0%}")
                            for kind, uses in use.items()),
     }  # fmt: skip

@@ -124,7 +124,7 @@ class Drawing:
             "svg", marks, xmlns="http://www.w3.org/2000/svg",
             viewBox=f"0 0 {number(self.width)} {number(self.height)}",
             width=self.width, height=self.height, font_family=style.FONT,
-            style="max-width:100%;height:auto", **more,
+            style="max-width:100%;min-width:700px;height:auto", **more,
         )  # fmt: skip
 
 

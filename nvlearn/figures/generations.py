@@ -9,6 +9,7 @@ from nvlearn import catalog, errata
 from nvlearn.figures import style
 from nvlearn.figures.picture import Picture
 from nvlearn.figures.plot import MARGIN, Axes, Plot, Scale, value_scale
+from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 from nvlearn.units import GB
 
@@ -38,6 +39,7 @@ def generations(both_ways: bool = True, log: bool = False, ghost: bool = False,
     way = "both_ways" if both_ways else "one_way"
     made = catalog.nvlinks().values() if rows is None else rows
     shown = [Row(row, way) for row in made if row.get("year")]
+    require(len(shown) > 1, "The stairs need two generations with a year, or more")
     plot = Plot(axes(shown, words(f"generations.{way}"), log))
     stairs(plot, shown, "pcie", ROAD, "square")
     stairs(plot, shown, "nvlink", MAGLEV, "circle")

@@ -34,6 +34,9 @@ def matrix(
     table = np.array(values, dtype=float)
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
         raise ValueError(f"A matrix of pairs is square; this one has the shape {table.shape}.")
+    if not len(table) or np.isinf(table).any() or (names and len(names) != len(table)):
+        raise ValueError("A matrix needs one GPU or more, no infinite values, and a name for each "
+                         f"GPU; got {table.shape} values and {len(names or ())} names.")
     table[~(table >= 0)] = NONE
     np.fill_diagonal(table, 0)
     told, sheet, size = finding(table, kind), Drawing(WIDTH, HEIGHT), cell(table)

@@ -14,6 +14,7 @@ from nvlearn.figures import style
 from nvlearn.figures.drawing import text_width
 from nvlearn.figures.picture import Picture
 from nvlearn.figures.plot import MARGIN, WIDTH, Array, Axes, Plot, Scale, log_ticks, value_scale
+from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 from nvlearn.units import GB, format_rate, format_size, format_time
 
@@ -39,6 +40,13 @@ class Series:
 Part = tuple[Series, float, float]
 
 
+def fine(series: Series) -> bool:
+    """Tell whether a series can be drawn on logarithmic axes."""
+    sizes, values = np.asarray(series.sizes, float), np.asarray(series.values, float)
+    known = np.isfinite(sizes).all() and np.isfinite(values).all()
+    return bool(known and len(sizes) and (sizes > 0).all() and (values > 0).all())
+
+
 def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantity: str = "busbw",
                 line_rate: float = 0.0, log: bool = True) -> Picture:  # fmt: skip
     """Draw curves over measured points; the quantity is "busbw" or "time".
@@ -46,6 +54,9 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
     The line rate is bytes per second, one way; `log` is about the axis of the values.
     """
     rates, several, series = quantity == "busbw", len(curves) > 1, [*points, *curves]
+    require(bool(curves) and quantity in ("busbw", "time") and all(fine(each) for each in series),
+            'Size curves need "busbw" or "time", and one curve or more of two points or more, with '
+            "ascending sizes and values above 0")  # fmt: skip
     binary = all(math.frexp(each.sizes[end])[0] == 0.5 for each in series for end in (0, -1))
     size = partial(format_size, binary=binary)
     x = size_scale(np.concatenate([each.sizes for each in series]), binary)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from nvlearn.figures import style
 from nvlearn.figures.drawing import Drawing
 from nvlearn.figures.picture import Picture
+from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 from nvlearn.training import DemoRow
 from nvlearn.units import format_rate
@@ -18,6 +19,8 @@ TOP, PITCH, BAR = 116.0, 48.0, 16.0
 
 def step_timeline(rows: Sequence[DemoRow], show: str = "both") -> Picture:
     """Draw each interconnect's step, overlapped and in turn; `show` may name one of the two."""
+    fine = rows and all(row.compute > 0 and row.communication > 0 for row in rows)
+    require(bool(fine), "A step needs one interconnect or more, with times above 0")
     height = TOP + PITCH * len(rows) + 52
     sheet = Drawing(WIDTH, height)
     told = findings(rows)

@@ -25,6 +25,7 @@ def bandwidth_train(lanes: int, lane_rate: float, links: int, directions: int = 
     """
     per_link = formulas.link_bandwidth(lanes, lane_rate, 1, directions=1)
     one_way = formulas.link_bandwidth(lanes, lane_rate, links, directions=1)
+    total = formulas.link_bandwidth(lanes, lane_rate, links, directions)
     sheet = Drawing(WIDTH, HEIGHT)
     told = {
         "lanes": counted("lane", lanes), "links": counted("link", links),
@@ -39,7 +40,7 @@ def bandwidth_train(lanes: int, lane_rate: float, links: int, directions: int = 
     chain(sheet, told, ways)
     return sheet.picture(
         words(f"train.sentence.{ways}", **told),
-        per_link=per_link, one_way=one_way, total=one_way * directions, lanes=lanes, links=links,
+        per_link=per_link, one_way=one_way, total=total, lanes=lanes, links=links,
     )  # fmt: skip
 
 

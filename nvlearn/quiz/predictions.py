@@ -37,10 +37,9 @@ def ids() -> list[str]:
 
 
 def _say(entry: dict[str, Any], given: float, truth: float, slip: str | None) -> list[str]:
-    base, direction = units.base_unit(entry["unit"])[1], entry.get("direction", "")
-    shown = [units.format_value(value, base, direction) for value in (given, truth)]
+    shown = [answers.in_unit(value, entry) for value in (given, truth)]
     compared = words("prediction.compared", guess=shown[0], truth=shown[1])
-    if abs(given - truth) <= 0.01 * abs(truth):
+    if abs(given - truth) <= entry.get("tolerance", 0.01) * abs(truth):
         return [compared, words("prediction.right")]
     ratio = words("prediction.ratio", ratio=f"{given / truth:.3g}") if truth else ""
     why = words(f"prediction.why.{entry['id']}")

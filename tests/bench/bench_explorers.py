@@ -203,7 +203,7 @@ def keys(page: Any, *, naive: bool, text: bool) -> list[float]:
         page.evaluate(WATCH, [place, naive])
         if handles.count():
             handles.last.focus()
-            page.keyboard.press("ArrowRight" if turn % 6 < 3 else "ArrowLeft")
+            page.keyboard.press("ArrowLeft" if turn % 2 else "ArrowRight")
         else:
             at = buttons.count() - 1 - turn % 2
             buttons.nth(at).focus()

@@ -100,6 +100,7 @@ def test_pictures_fit_the_window(page: Page, server: lab.Lab, path: Path, width:
     page.set_viewport_size({"width": width, "height": 900})
     lab.unrun_copy(path, server.folder)
     lab.open_lesson(page, server, path.name)
+    page.keyboard.press("Control+b")  # put the file browser away, as one does on a small screen
     lab.run_all(page)
     for explorer in page.locator(".nv-explorer").all():
         explorer.scroll_into_view_if_needed()
