@@ -1,16 +1,13 @@
 """nvlearn teaches how GPUs talk to each other, told as the traffic of one city."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
 
 _MODULES = (
-    "answers", "catalog", "cli", "collectives", "errata", "exercises", "explorers", "figures",
-    "formulas", "i18n", "provenance", "quiz", "topology", "training", "units",
-)  # fmt: skip
+    "answers", "catalog", "cli", "collectives", "errata", "exercises", "explorers", "field",
+    "figures", "formulas", "i18n", "nccl", "provenance", "quiz", "topology", "training", "units")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,5 @@
 """What exercises, predictions and quiz items share: reading an answer and computing the truth."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -23,8 +21,7 @@ _USUAL: tuple[tuple[str, Sequence[str], Sequence[str], Sequence[float]], ...] = 
     ("bits", _BYTES, _ALL, (8,)), ("bytes", _BYTES, _ALL, (1 / 8,)),
     ("gib", _BYTES, _ALL, tuple(1.024**k for k in (-3, -2, -1, 1, 2, 3))),
     ("thousand", _ANY, _ALL, (1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9)),
-    ("percent", _SHARES, _ALL, (100, 1 / 100)),
-)  # fmt: skip
+    ("percent", _SHARES, _ALL, (100, 1 / 100)))
 
 
 class Told(str):
@@ -138,7 +135,7 @@ def slip_sentence(code: str | None) -> str:
 def slip(
     answer: float, truth: float, extra: Mapping[str, float] | None = None, tolerance: float = 0.01,
     unit: str = "", direction: str = "",
-) -> str | None:  # fmt: skip
+) -> str | None:
     """Return the code of the slip that turns the truth into the answer, or None.
 
     `extra` maps codes of an exercise's own slips to the wrong values that they give; they are
@@ -154,7 +151,7 @@ def slip(
              if truth and kind in kinds and direction in ways]
     for wrongs in ((extra or {}).items(), usual):
         hits = [(abs(answer - wrong), code) for code, wrong in wrongs
-                if abs(answer - wrong) <= near * abs(wrong)]  # fmt: skip
+                if abs(answer - wrong) <= near * abs(wrong)]
         if hits:
             return min(hits)[1]
     return None
@@ -163,7 +160,7 @@ def slip(
 def recognise(
     entry: Mapping[str, Any], answers: Sequence[float], truths: Sequence[float],
     wrongs: Sequence[Mapping[str, float]],
-) -> str | None:  # fmt: skip
+) -> str | None:
     """Return the slip that explains every answer, or None."""
     tolerance = entry.get("tolerance", 0.01)
     trials = zip(answers, truths, wrongs, strict=True)

@@ -1,9 +1,10 @@
-"""The command line: `nvlearn lab`, `nvlearn demo`, `nvlearn why`."""
+"""The command line: `nvlearn lab`, `demo`, `why`, `read`."""
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
 import math
 import os
 import re
@@ -23,8 +24,7 @@ WIDTH = 88
 WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 RANGES = {
     "parameters": (1, 1e15), "bytes_per_gradient": (0.1, 64), "gpus": (2, 1e6),
-    "compute": (1e-6, 1e6),
-}  # fmt: skip
+    "compute": (1e-6, 1e6)}
 COUNTS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
@@ -90,6 +90,7 @@ def parser() -> Parser:
     lab_options(command(commands, "lab", lab))
     demo_options(command(commands, "demo", demo))
     why_options(command(commands, "why", why))
+    read_options(command(commands, "read", read))
     return top
 
 
@@ -98,8 +99,7 @@ def command(commands: Any, name: str, run: Any) -> Parser:
     told = words(f"cli.help.{name}")
     made: Parser = commands.add_parser(
         name, help=told, description=told, epilog=words(f"cli.example.{name}"),
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     made.set_defaults(run=run)
     return made
 
@@ -117,17 +117,24 @@ def demo_options(made: Parser) -> None:
     add = made.add_argument
     add("--as-printed", action="store_true", help=words("cli.help.as_printed"))
     add("--parameters", type=count, default=training.PARAMETERS, metavar="7B",
-        help=words("cli.help.parameters"))  # fmt: skip
+        help=words("cli.help.parameters"))
     add("--bytes-per-gradient", type=gradient_bytes, default=training.BYTES_PER_GRADIENT,
-        metavar="2", help=words("cli.help.bytes_per_gradient"))  # fmt: skip
+        metavar="2", help=words("cli.help.bytes_per_gradient"))
     add("--gpus", type=gpus, default=training.GPUS, metavar="8", help=words("cli.help.gpus"))
     add("--compute", type=duration, default=training.COMPUTE, metavar='"0.8 s"',
-        help=words("cli.help.compute"))  # fmt: skip
+        help=words("cli.help.compute"))
 
 
 def why_options(made: Parser) -> None:
     """Add the options of `nvlearn why`."""
     made.add_argument("text", nargs="+", metavar="TEXT", help=words("cli.help.text"))
+
+
+def read_options(made: Parser) -> None:
+    """Add the options of `nvlearn read`."""
+    made.add_argument("file", metavar="FILE", help=words("cli.help.file"))
+    made.add_argument("--gpu", metavar='"RTX 3090"', help=words("cli.help.gpu"))
+    made.add_argument("--json", action="store_true", help=words("cli.help.json"))
 
 
 def refuse(kind: str, text: str) -> argparse.ArgumentTypeError:
@@ -211,8 +218,7 @@ def repaired_table(rows: Sequence[DemoRow]) -> list[str]:
     cells = [
         (row.name, f"{row.rate / GB:.2f}", f"{row.communication:.3f}",
          f"{row.overlapped:.3f}", f"{row.in_turn:.3f}", f"{row.exposed:.1%}")
-        for row in rows
-    ]  # fmt: skip
+        for row in rows]
     columns = list(zip(heads, *cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
     lines = []
@@ -230,7 +236,7 @@ def what_to_see(rows: Sequence[DemoRow]) -> str:
         "demo.seen" if seen else "demo.hidden",
         compute=f"{slow.compute:.3f} s", step=f"{slow.overlapped:.3f} s", seen=seen,
         rows=len(rows), slow=slow.name, needed=f"{slow.communication:.3f} s",
-    ), WIDTH)  # fmt: skip
+    ), WIDTH)
 
 
 def why(options: argparse.Namespace) -> int:
@@ -239,6 +245,22 @@ def why(options: argparse.Namespace) -> int:
 
     sys.stdout.write("\n".join(provenance.why(" ".join(options.text))) + "\n")
     return 0
+
+
+def read(options: argparse.Namespace) -> int:
+    """Explain the printouts in a file or in what is piped in."""
+    from nvlearn import field
+
+    with sys.stdin.buffer if options.file == "-" else open(options.file, "rb") as source:
+        lines = (line.decode("utf-8", "replace") for line in source)
+        documents = field.read(lines, options.gpu)
+    if options.json:
+        told = json.dumps({"documents": [each.as_json() for each in documents]}, indent=1)
+    else:
+        told = "\n\n".join(each.in_words() for each in documents)
+    sys.stdout.write(told + "\n")
+    only_strange = all(isinstance(each, field.Unsupported) for each in documents)
+    return WRONG_INPUT if only_strange else 0
 
 
 def lab(options: argparse.Namespace) -> int:

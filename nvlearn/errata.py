@@ -1,7 +1,5 @@
 """Where the source document is right and where not, with both numbers computed by the formulas."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache

@@ -1,7 +1,5 @@
 """One word table for every word that a figure, a control, a quiz or a message shows."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from importlib.resources import files
@@ -31,8 +29,7 @@ def _table(code: str) -> dict[str, Any]:
     if code not in known:
         raise WordError(
             f"There is no word table for the language {code!r}; set NVLEARN_LANG to one of: "
-            f"{', '.join(sorted(known))}."
-        )
+            f"{', '.join(sorted(known))}.")
     return read_table(f"words.{code}")
 
 

@@ -1,7 +1,5 @@
 """Where a number comes from: every figure that matches it, its arithmetic and its source."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator
@@ -95,8 +93,7 @@ def _chain(figure: Figure) -> str:
     """Write the arithmetic of a figure: 18 links x 25 GB/s one way x 2 directions = ..."""
     text = " x ".join(
         units.format_value(f.value, f.unit, f.direction if f.unit == "B/s" else "", digits=6)
-        for f in figure.factors
-    )
+        for f in figure.factors)
     text += words("why.bits") if figure.in_bytes else ""
     text += words("why.directions") if figure.doubled else ""
     return f"{text} = {figure.text}" if figure.factors else ""
@@ -124,7 +121,7 @@ def _told(group: list[Entry]) -> Iterator[str]:
     """Yield the lines of one matching figure, and of the records that share it."""
     record, title, figure = group[0]
     other = [units.format_value(value, figure.unit, way) for way, value in _ways(figure).items()
-             if way != figure.direction]  # fmt: skip
+             if way != figure.direction]
     text = figure.text + "".join(words("why.that_is", other=o) for o in other)
     yield words("why.head", title=title, text=text, state=_state(figure))
     yield from dict.fromkeys(_chains(figure))
@@ -159,8 +156,7 @@ def _reached(record: Record) -> Iterator[str]:
                 yield words(
                     "why.reached", made=made.name, title=_title(other, name), text=figure.text,
                     share=figure.value / limit, limit=units.format_rate(limit),
-                    source=_source(figure),
-                )  # fmt: skip
+                    source=_source(figure))
 
 
 def _about(record: Record) -> Iterator[str]:
@@ -169,8 +165,7 @@ def _about(record: Record) -> Iterator[str]:
     for name, figure in record.figures.items():
         yield words(
             "why.figure", label=words(f"catalog.{name}"), text=_chain(figure) or figure.text,
-            state=_state(figure), source=_source(figure),
-        )  # fmt: skip
+            state=_state(figure), source=_source(figure))
 
 
 def _nothing(asked: units.Quantity) -> str:

@@ -1,7 +1,5 @@
 """A training step under a slow or a fast link: the demo of lesson 11, repaired and as printed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -49,30 +47,27 @@ class DemoRow:
 def demo_rows(
     parameters: float = PARAMETERS, bytes_per_gradient: float = BYTES_PER_GRADIENT,
     gpus: int = GPUS, compute: float = COMPUTE,
-) -> list[DemoRow]:  # fmt: skip
+) -> list[DemoRow]:
     """Return the repaired demo: every rate one way, advertised and then measured ones."""
     message = formulas.parameter_bytes(parameters, bytes_per_gradient)
     return [
         _row(name, way, rate, measured, message, gpus, compute)
-        for name, way, rate, measured in [*_advertised(), *_measured()]
-    ]
+        for name, way, rate, measured in [*_advertised(), *_measured()]]
 
 
 def as_printed_rows(
     parameters: float = PARAMETERS, bytes_per_gradient: float = BYTES_PER_GRADIENT,
     gpus: int = GPUS, compute: float = COMPUTE,
-) -> list[DemoRow]:  # fmt: skip
+) -> list[DemoRow]:
     """Return the demo as the source document runs it: PCIe one way, NVLink both ways added."""
     message = formulas.parameter_bytes(parameters, bytes_per_gradient)
     mixed = [
         ("pcie_5", "pcie", catalog.pcie("Gen5").raw.one_way),
         ("nvlink_3", "nvlink", catalog.nvlink("3.0").per_gpu.both_ways),
-        ("nvlink_4", "nvlink", catalog.nvlink("4.0").per_gpu.both_ways),
-    ]
+        ("nvlink_4", "nvlink", catalog.nvlink("4.0").per_gpu.both_ways)]
     return [
         _row(words(f"demo.printed.{key}"), way, rate, False, message, gpus, compute)
-        for key, way, rate in mixed
-    ]
+        for key, way, rate in mixed]
 
 
 def _row(
@@ -98,7 +93,6 @@ def _advertised() -> Iterator[tuple[str, str, float, bool]]:
 
 def _measured() -> Iterator[tuple[str, str, float, bool]]:
     for system, gpu, how in (
-        ("DGX A100", "A100", "ring"), ("HGX H200", "H200", "ring"), ("HGX H200", "H200", "nvls"),
-    ):  # fmt: skip
+        ("DGX A100", "A100", "ring"), ("HGX H200", "H200", "ring"), ("HGX H200", "H200", "nvls")):
         rate = getattr(catalog.system(system), f"{how}_busbw").one_way
         yield words(f"demo.row.measured_{how}", gpu=gpu), how, rate, True

@@ -18,24 +18,20 @@ BITS_PER_BYTE = 8
 _PREFIXES: dict[str, float] = {
     "": 1, "k": KB, "K": KB, "M": MB, "G": GB, "T": TB, "P": 1e15,
     "Ki": KIB, "Mi": MIB, "Gi": GIB, "Ti": TIB, "Pi": 2**50,
-    "kilo": KB, "mega": MB, "giga": GB, "tera": TB, "kibi": KIB, "mebi": MIB, "gibi": GIB,
-}  # fmt: skip
+    "kilo": KB, "mega": MB, "giga": GB, "tera": TB, "kibi": KIB, "mebi": MIB, "gibi": GIB}
 _THINGS = {"b": "bit", "bit": "bit", "B": "B", "byte": "B", "T": "T/s", "baud": "Bd", "bd": "Bd"}
 _TIMES = {
     "ns": NS, "us": US, "\u03bcs": US, "ms": MS, "s": 1.0, "sec": 1.0, "second": 1.0,
-    "min": MINUTE, "minute": MINUTE, "h": HOUR, "hour": HOUR, "d": DAY, "day": DAY,
-}  # fmt: skip
+    "min": MINUTE, "minute": MINUTE, "h": HOUR, "hour": HOUR, "d": DAY, "day": DAY}
 _NUMBER = r"(?:[1-9]\d{0,2}(?:[,_' ]\d{3})+(?!\d)(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _UNIT = re.compile(
     rf"({'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
-    r"(B|b|T|Bd|[Bb]aud|[Bb]ytes?|[Bb]its?)(/s(?:ec(?:ond)?)?|ps|\s?per second)?"
-)
+    r"(B|b|T|Bd|[Bb]aud|[Bb]ytes?|[Bb]its?)(/s(?:ec(?:ond)?)?|ps|\s?per second)?")
 _DIRECTION = re.compile(
     r"[\s,;(\[]*(?:(?P<one>\bone[- ]?way\b|(?:\b(?:per|in one|in each|each)[- ]|/)(?:dir(?:ection)?"
     r"|way)\b|\buni(?:-?directional)?\b|\bsimplex\b)|(?P<both>\bboth (?:ways|directions)\b"
     r"|\bbi-?dir(?:ectional)?\b|\btwo[- ]ways?\b|(?:\bfull[- ]?)?\bduplex\b))[)\]]*",
-    re.IGNORECASE,
-)
+    re.IGNORECASE)
 _SCALES: dict[str, Sequence[tuple[float, str]]] = {
     "B": [(1, "B"), (KB, "kB"), (MB, "MB"), (GB, "GB"), (TB, "TB"), (1e15, "PB")],
     "B binary": [(1, "B"), (KIB, "KiB"), (MIB, "MiB"), (GIB, "GiB"), (TIB, "TiB")],
@@ -43,13 +39,11 @@ _SCALES: dict[str, Sequence[tuple[float, str]]] = {
     "s": [(NS, "ns"), (US, "\u00b5s"), (MS, "ms"), (1, "s"), (MINUTE, "min"), (HOUR, "h"),
           (DAY, "days")],
     "T/s": [(MB, "MT/s"), (GB, "GT/s")],
-    "Bd": [(MB, "MBaud"), (GB, "GBaud")],
-}  # fmt: skip
+    "Bd": [(MB, "MBaud"), (GB, "GBaud")]}
 _SCALES |= {f"{u}/s": [(f, f"{name}/s") for f, name in _SCALES[u]] for u in ("B", "bit")}
 _KINDS = {
     "B": "a size", "bit": "a size in bits", "B/s": "a rate", "bit/s": "a rate in bits",
-    "s": "a time", "T/s": "a count of transfers", "Bd": "a count of symbols",
-}  # fmt: skip
+    "s": "a time", "T/s": "a count of transfers", "Bd": "a count of symbols"}
 _BITS = {"b": "bits", "kb": "kilobits", "Mb": "megabits", "Gb": "gigabits", "Tb": "terabits"}
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -196,3 +198,36 @@ def test_closed_streams_and_the_module_form() -> None:
         assert done.returncode == (0 if line == ["demo"] else 2)
     done = subprocess.run([*base, "--version"], check=True, capture_output=True, text=True)
     assert done.stdout.startswith("nvlearn ")
+
+
+CASES = Path(__file__).parent / "field"
+
+
+def test_read_explains_a_printout_and_answers_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(next((CASES / "topo").glob("47-*")))
+    assert cli.main(["read", file, "--gpu", "RTX 3090"]) == 0
+    assert "Warning" in capsys.readouterr().out
+    assert cli.main(["read", file, "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)["documents"]
+    assert document["kind"] == "topo"
+    assert document["nvlinks_per_gpu"] == [3, 3]
+
+
+def test_read_takes_what_is_piped_in() -> None:
+    text = next((CASES / "topo").glob("22-*")).read_bytes()
+    line = [sys.executable, "-m", "nvlearn", "read", "-"]
+    done = subprocess.run(line, input=text, capture_output=True, check=True)
+    assert b"two by two, 4 links" in done.stdout
+
+
+@pytest.mark.parametrize("wrong", [
+    ["read"], ["read", "no such file"], ["read", str(CASES)], ["read", __file__],
+    ["read", str(CASES / "SOURCES.md"), "--gpu", "RTX 9999"],
+    ["read", str(next((CASES / "topo").glob("34-*")))],
+])  # fmt: skip
+def test_read_refuses_in_one_sentence(
+    wrong: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.suppress(SystemExit):
+        assert cli.main(wrong) == 2
+    assert "Traceback" not in "".join(capsys.readouterr())

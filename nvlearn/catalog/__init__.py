@@ -11,11 +11,9 @@ Call a table with a name for one record, ask its plural for all of them.
 # isort: off
 from nvlearn.catalog.records import (
     C2C, CatalogError, Domain, Fact, Figure, Gpu, MissingFigureError, Nic, NVLink, PCIe, Record,
-    Rival, Source, Switch, System,
-)  # fmt: skip
+    Rival, Source, Switch, System)
 from nvlearn.catalog.tables import (
-    c2c, domain, fact, gpu, nic, nvlink, pcie, rival, sources, switch, system,
-)  # fmt: skip
+    c2c, domain, fact, gpu, nic, nvlink, pcie, rival, sources, switch, system)
 # isort: on
 
 nvlinks, pcies, switches, gpus, systems = nvlink.all, pcie.all, switch.all, gpu.all, system.all

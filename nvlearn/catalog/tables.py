@@ -13,8 +13,7 @@ from nvlearn import units
 # isort: off
 from nvlearn.catalog.records import (
     C2C, DIRECTIONS, KINDS, PROVENANCE, CatalogError, Domain, Fact, Figure, Gpu, Nic, NVLink,
-    PCIe, Record, Rival, Source, Switch, System,
-)  # fmt: skip
+    PCIe, Record, Rival, Source, Switch, System)
 from nvlearn.data import read_table
 # isort: on
 
@@ -47,7 +46,7 @@ def read_figure(where: str, cell: Any, column: Mapping[str, Any], row: Mapping[s
 
 
 def multiply(product: list[str], column: Mapping[str, Any], known: Mapping[str, Figure],
-             stated: Figure | None) -> Figure | None:  # fmt: skip
+             stated: Figure | None) -> Figure | None:
     """Give a figure its factors, and its value if it is not stated; None if a factor lacks."""
     factors = tuple(known[name] for name in product if name in known)
     if len(factors) < len(product):
@@ -56,8 +55,7 @@ def multiply(product: list[str], column: Mapping[str, Any], known: Mapping[str, 
         return replace(stated, factors=factors)
     plain = Figure(
         0.0, units.base_unit(column["unit"])[1], column["direction"], column["scope"], "derived",
-        factors[0].source, all(f.settled for f in factors), column.get("note", ""), factors,
-    )  # fmt: skip
+        factors[0].source, all(f.settled for f in factors), column.get("note", ""), factors)
     return replace(plain, value=plain.product())
 
 
@@ -124,7 +122,7 @@ class Table(Generic[R]):
     def find(self, name: str) -> R | None:
         """Return the record of a name, an alias or a name that nvidia-smi prints, or None."""
         printed = (r for r in self.records.values()
-                   if isinstance(r, Gpu) and re.search(r.pattern, name))  # fmt: skip
+                   if isinstance(r, Gpu) and re.search(r.pattern, name))
         return self.keys.get(key_of(name)) or next(printed, None)
 
     def __call__(self, name: str) -> R:
@@ -153,5 +151,4 @@ c2c = Table(C2C, "c2c.toml", "NVLink-C2C")
 fact = Table(Fact, "facts.toml", "single figure")
 TABLES: Mapping[str, Table[Any]] = {
     "nvlink": nvlink, "pcie": pcie, "switch": switch, "gpu": gpu, "nic": nic, "system": system,
-    "rival": rival, "domain": domain, "c2c": c2c, "fact": fact,
-}  # fmt: skip
+    "rival": rival, "domain": domain, "c2c": c2c, "fact": fact}

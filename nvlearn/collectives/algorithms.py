@@ -336,7 +336,6 @@ def hierarchical_all_reduce(ranks: int, domain: int) -> Schedule:
         _ring_phase(inside, shares, 0, add=True),
         _ring_phase(across, parts, domain - 1, add=True),
         _ring_phase(across, parts, domain + k - 2, add=False),
-        _ring_phase(inside, shares, domain + 2 * k - 3, add=False),
-    ]
+        _ring_phase(inside, shares, domain + 2 * k - 3, add=False)]
     return from_columns("hierarchical all-reduce", "all_reduce", ranks, ranks,
                         *np.concatenate(columns, axis=1))

@@ -1,7 +1,5 @@
 """The tables that the package reads: figures, words, legends, errata, exercises."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib.resources import files

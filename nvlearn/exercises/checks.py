@@ -1,7 +1,5 @@
 """Checks of the lessons' exercises; a wrong answer is told which slip it looks like."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Check a schedule that a learner wrote: every rank must end with what was promised."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nvlearn.collectives import Schedule, run
@@ -32,8 +30,7 @@ def check_schedule(plan: Schedule) -> Check:
     rank, chunk = wrong[0]
     return Check(False, words(
         "schedule.wrong", rank=rank, chunk=chunk, got=parts(held[rank, chunk], plan),
-        expected=parts(want[rank, chunk], plan), count=len(wrong), places=int(counts.sum()),
-    ))  # fmt: skip
+        expected=parts(want[rank, chunk], plan), count=len(wrong), places=int(counts.sum())))
 
 
 def expected(plan: Schedule, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,5 @@
 """Explorers: ipywidgets controls around a computation and a picture."""
 
-from __future__ import annotations
-
 from nvlearn.explorers.bandwidth import bandwidth_explorer
 from nvlearn.explorers.city import all_reduce_explorer, city_explorer, generations_explorer
 from nvlearn.explorers.explorer import ChoiceControl, Explorer, NumberControl

@@ -1,7 +1,5 @@
 """The explorer of lesson 02: the four factors of the bandwidth formula."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from nvlearn import catalog
@@ -24,9 +22,7 @@ def bandwidth_explorer() -> Explorer:
         NumberControl("links", words("bandwidth.links"), 1, 36, 1, opening["links"]),
         ChoiceControl(
             "directions", words("bandwidth.directions"),
-            {words("bandwidth.one_way"): 1, words("bandwidth.both_ways"): 2}, 2,
-        ),
-    ]  # fmt: skip
+            {words("bandwidth.one_way"): 1, words("bandwidth.both_ways"): 2}, 2)]
     return Explorer(compute, draw, controls, code, presets, words("bandwidth.presets"))
 
 
@@ -46,8 +42,7 @@ def factors(made: catalog.NVLink) -> dict[str, Any]:
     """Return the three factors of a generation as the sliders take them."""
     return {
         "lanes": int(made.lanes.value), "gbit_per_lane": made.lane_rate.value / 1e9,
-        "links": int(made.links.value),
-    }  # fmt: skip
+        "links": int(made.links.value)}
 
 
 def compute(lanes: int, gbit_per_lane: float, links: int, directions: int) -> dict[str, Any]:

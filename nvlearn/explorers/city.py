@@ -1,7 +1,5 @@
 """The explorers of lesson 01: three cities, the generations, the steps of an all-reduce."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -61,8 +59,7 @@ def city_explorer() -> Explorer:
     controls: list[Control] = [
         choice("city_explorer", "roads", ("pcie", "mesh", "switch"), "pcie"),
         choice("city_explorer", "traffic", TRAFFIC, "all"),
-        NumberControl("wish", words("city_explorer.wish"), 1, 60, 1, 12),
-    ]
+        NumberControl("wish", words("city_explorer.wish"), 1, 60, 1, 12)]
     return Explorer(city_picture, draw_as_it_is, controls, city_code)
 
 
@@ -93,12 +90,10 @@ def generations_explorer() -> Explorer:
     """Return NVLink and PCIe over the years; it opens as data sheets count, both ways."""
     controls: list[Control] = [
         choice("generations_explorer", "directions", (True, False), True),
-        choice("generations_explorer", "scale", (False, True), False),
-    ]
+        choice("generations_explorer", "scale", (False, True), False)]
     return Explorer(
         lambda directions, scale: (directions, scale), lambda given: generations(*given), controls,
-        lambda directions, scale: f"nvlearn.figures.generations({directions}, {scale})",
-    )  # fmt: skip
+        lambda directions, scale: f"nvlearn.figures.generations({directions}, {scale})")
 
 
 # --- an all-reduce ------------------------------------------------------------
@@ -108,8 +103,7 @@ def all_reduce_explorer() -> Explorer:
     """Return a ring all-reduce of four GPUs, step by step; it opens after the first."""
     controls: list[Control] = [
         NumberControl("step", words("all_reduce_explorer.step"), 0, 2 * (RANKS - 1), 1, 1),
-        choice("all_reduce_explorer", "line", ("pcie", "nvlink"), "nvlink"),
-    ]
+        choice("all_reduce_explorer", "line", ("pcie", "nvlink"), "nvlink")]
     return Explorer(step_picture, draw_as_it_is, controls, step_code)
 
 
@@ -123,8 +117,7 @@ def step_picture(step: int, line: str) -> Picture:
         "all_reduce_explorer.sentence", picture=picture.description, steps=steps,
         size=format_size(MESSAGE, binary=True), one=format_time(spent / steps, 3),
         all=format_time(spent, 3), rate=format_rate(rate),
-        line=words(f"all_reduce_explorer.line_{line}"),
-    ))  # fmt: skip
+        line=words(f"all_reduce_explorer.line_{line}")))
 
 
 def step_code(step: int, line: str) -> str:

@@ -43,16 +43,13 @@ class NumberControl:
         box = widgets.BoundedIntText if whole else widgets.BoundedFloatText
         self.box = box(
             value=value, min=low, max=high, description=label, style=WIDE,
-            layout={"width": "330px"},
-        )  # fmt: skip
+            layout={"width": "330px"})
         self.slider = widgets.IntSlider(
             value=round((value - low) / step), min=0, max=round((high - low) / step),
-            readout=False, tooltip=label, layout={"width": "320px"},
-        )  # fmt: skip
+            readout=False, tooltip=label, layout={"width": "320px"})
         steps = (
             lambda count: type(value)(round(low + count * step, 9)),
-            lambda number: round((number - low) / step),
-        )
+            lambda number: round((number - low) / step))
         traitlets.link((self.slider, "value"), (self.box, "value"), steps)
         self.widget = widgets.HBox([self.box, self.slider], layout={"flex_flow": "row wrap"})
 
@@ -85,8 +82,7 @@ class ChoiceControl:
         self.samples = list(options.values())
         self.widget = widgets.ToggleButtons(
             options=list(options.items()), value=value, description=label,
-            style={**WIDE, "button_width": "auto"}, layout={"width": "100%"},
-        )  # fmt: skip
+            style={**WIDE, "button_width": "auto"}, layout={"width": "100%"})
 
     @property
     def value(self) -> Any:
@@ -133,11 +129,9 @@ class Explorer:
     def _make_widgets(self, presets_label: str) -> None:
         self.preset_buttons = widgets.ToggleButtons(
             options=list(self.presets), value=None, description=presets_label,
-            style={**WIDE, "button_width": "auto"}, layout={"width": "100%"},
-        )  # fmt: skip
+            style={**WIDE, "button_width": "auto"}, layout={"width": "100%"})
         self.reset_button = widgets.Button(
-            description=words("explorer.reset"), tooltip=words("explorer.reset_tip"), icon="undo"
-        )
+            description=words("explorer.reset"), tooltip=words("explorer.reset_tip"), icon="undo")
         self.picture_box = widgets.GridBox(layout={"overflow": "auto"})
         self.sentence_box = widgets.HTML()
         self.code_box, self.alert_box = widgets.HTML(layout={"max_width": "100%"}), widgets.HTML()
@@ -145,8 +139,7 @@ class Explorer:
         head = [self.preset_buttons] if self.presets else []
         foot = widgets.VBox([self.reset_button, self.code_box])
         self.root = widgets.VBox(
-            [*head, *rows, self.picture_box, self.sentence_box, foot, self.alert_box]
-        )
+            [*head, *rows, self.picture_box, self.sentence_box, foot, self.alert_box])
         self.root.add_class("nv-explorer")
         self.picture_box.add_class("nv-picture")
         self.sentence_box.add_class("nv-sentence")

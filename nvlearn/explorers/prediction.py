@@ -1,7 +1,5 @@
 """The box in which a learner commits a number before an explorer."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 
@@ -21,11 +19,9 @@ class PredictionBox:
         self.number = widgets.Text(
             description=words("prediction_box.label", unit=self.unit), continuous_update=False,
             placeholder=words("prediction_box.example", unit=entry["unit"]),
-            style={"description_width": "initial"}, layout={"width": "420px"},
-        )  # fmt: skip
+            style={"description_width": "initial"}, layout={"width": "420px"})
         self.button = widgets.Button(
-            description=words("prediction_box.commit"), tooltip=words("prediction_box.tip")
-        )
+            description=words("prediction_box.commit"), tooltip=words("prediction_box.tip"))
         self.told = widgets.HTML()
         self.button.on_click(self.commit)
         self.number.observe(self.commit, names="value")  # Enter commits as well

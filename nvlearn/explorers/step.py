@@ -1,7 +1,5 @@
 """The explorer of lesson 11: what a link costs a training step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,15 +18,12 @@ def demo_explorer() -> Explorer:
         NumberControl("billions", words("demo_explorer.billions"), 0.5, 200.0, 0.5, 7.0),
         ChoiceControl(
             "bytes_per_gradient", words("demo_explorer.bytes"),
-            {words("demo_explorer.bytes_16"): 2, words("demo_explorer.bytes_32"): 4}, 2,
-        ),
+            {words("demo_explorer.bytes_16"): 2, words("demo_explorer.bytes_32"): 4}, 2),
         NumberControl("gpus", words("demo_explorer.gpus"), 2, 72, 1, training.GPUS),
         NumberControl("compute", words("demo_explorer.compute"), 0.05, 5.0, 0.05, training.COMPUTE),
         ChoiceControl(
             "show", words("demo_explorer.show"),
-            {words(f"demo_explorer.show_{mode}"): mode for mode in SHOWN}, "both",
-        ),
-    ]  # fmt: skip
+            {words(f"demo_explorer.show_{mode}"): mode for mode in SHOWN}, "both")]
     presets = {words("demo_explorer.model", billions=b): {"billions": b} for b in (1, 7, 70)}
     return Explorer(compute, draw, controls, code, presets, words("demo_explorer.presets"))
 

@@ -1,7 +1,5 @@
 """Pictures: data in, a Picture out."""
 
-from __future__ import annotations
-
 from nvlearn.figures.city import city_map
 from nvlearn.figures.collective import collective_step
 from nvlearn.figures.generations import generations
@@ -27,5 +25,4 @@ __all__ = [
     "size_curves",
     "step_timeline",
     "table",
-    "timeline",
-]
+    "timeline"]

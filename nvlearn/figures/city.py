@@ -1,7 +1,5 @@
 """The map of a machine: factories, maglev lines, roads, interchanges and the railway."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -28,12 +26,10 @@ MOST_TRACKS, MOST_SIGNS = 4, 60
 WAYS = {
     **style.WAYS, "trunk": style.WAYS["nvlink"], "socket": style.WAYS["pcie"],
     "pcie_switch": style.WAYS["pcie"], "host": style.WAYS["pcie"],
-    "network": style.WAYS["infiniband"], "nic": style.WAYS["infiniband"],
-}  # fmt: skip
+    "network": style.WAYS["infiniband"], "nic": style.WAYS["infiniband"]}
 MOVING = (
     "@media (prefers-reduced-motion:no-preference){.nv-city-train{animation:nv-city-go 1s linear "
-    "infinite}}@keyframes nv-city-go{to{stroke-dashoffset:var(--nv-city-end)}}"
-)
+    "infinite}}@keyframes nv-city-go{to{stroke-dashoffset:var(--nv-city-end)}}")
 KINDS = ("socket", "network", "trunk", "pcie", "nvlink")
 
 
@@ -87,7 +83,7 @@ def bed(sheet: Drawing, line: Line, loaded: bool) -> None:
         each = line.width * left / tracks
         shifts = [(i - (tracks - 1) / 2) * (each + 2.5) for i in range(tracks)]
         sheet.path("".join(path(line.way, by) for by in shifts), stroke=WAYS[line.kind].fill,
-                   stroke_width=each, stroke_dasharray=WAYS[line.kind].dash)  # fmt: skip
+                   stroke_width=each, stroke_dasharray=WAYS[line.kind].dash)
 
 
 def cross(sheet: Drawing, at: complex) -> None:
@@ -160,8 +156,7 @@ def trains(
             stroke_linecap="round" if cars else None, stroke_dasharray=f"{long} {gap - long:g}",
             stroke_dashoffset=gap * phase / 3, class_="nv-city-train",
             style=f"--nv-city-end:{number(gap * (phase / 3 - 1))};"
-            f"animation-duration:{seconds:.2f}s",
-        )  # fmt: skip
+            f"animation-duration:{seconds:.2f}s")
 
 
 def factory(at: complex, half: complex) -> str:
@@ -198,7 +193,7 @@ def station(sheet: Drawing, s: Station, chips: int) -> None:
     look, solid = WAYS[s.kind], s.kind in ("host", "network")
     box(sheet, (s.at, s.half), look.dark if solid else look.tint, stroke=look.fill,
         stroke_width=3 if s.kind == "nvswitch" else 1.5,
-        rx={"nvswitch": 14, "network": 14, "nic": 6}.get(s.kind, 0))  # fmt: skip
+        rx={"nvswitch": 14, "network": 14, "nic": 6}.get(s.kind, 0))
     number = "".join(filter(str.isdigit, s.members[0].partition("@")[0]))
     rows = [words(f"city.station.{s.kind}", number=number)]
     rows += [words("city.station.chips", count=chips)] if chips > 1 else []
@@ -222,7 +217,7 @@ def block(sheet: Drawing, s: Station, ranks: Sequence[int], use: float) -> None:
     cell = complex(room.real / columns, room.imag / math.ceil(len(ranks) / columns))
     first = s.at - s.half + complex(6, head + 1) + cell / 2
     spots = [first + complex(i % columns * cell.real, i // columns * cell.imag)
-             for i in range(len(ranks))]  # fmt: skip
+             for i in range(len(ranks))]
     half = complex(min(cell.real * 0.4, 15), min(cell.imag * 0.4, 13))
     sheet.path("".join(factory(at, half) for at in spots), style.FACTORY)
     paint = (style.WAYS["nvlink"].fill, style.AMBER, style.JAM)[level(use)]
@@ -282,7 +277,7 @@ def entries(
 def label(kind: str, links: int, rate: float) -> str:
     """Return what a sort of line is called."""
     return words(f"city.legend.line{'s' * (links > 1)}", links=links, rate=format_rate(rate),
-                 kind=words(f"city.kind.{kind}.name"))  # fmt: skip
+                 kind=words(f"city.kind.{kind}.name"))
 
 
 def line_sample(sheet: Drawing, line: Line, capacity: list[float], at: complex) -> None:
@@ -301,7 +296,7 @@ def findings(topology: Topology, lines: Sequence[Line], loads: Loads | None) -> 
     told = facts(topology) | (traffic(topology, loads) if loads else {"lines": listed(lines)})
     told["title"] = words(f"city.title.{told['case']}", **told)
     return {"title": told["title"], "subtitle": words(f"city.subtitle.{kind}", **told),
-            "sentence": words(f"city.sentence.{kind}", **told)}  # fmt: skip
+            "sentence": words(f"city.sentence.{kind}", **told)}
 
 
 def facts(topology: Topology) -> dict[str, Any]:
@@ -315,13 +310,12 @@ def facts(topology: Topology) -> dict[str, Any]:
     cases = {
         "rail": rail and inside, "switches": switches > 1, "switch": switches,
         "all": direct == n * (n - 1) // 2, "roads": not direct,
-        "some_roads": len(lines) < len(topology.bundles), "some": True,
-    }  # fmt: skip
+        "some_roads": len(lines) < len(topology.bundles), "some": True}
     while text_width(name, style.TITLE, bold=True) > 330:
         name = name[:-2] + "…"
     return {"name": name, "gpus": n, "pairs": n * (n - 1) // 2, "direct": direct,
             "switches": switches, "inside": format_rate(inside), "rail": format_rate(rail),
-            "case": next(case for case, holds in cases.items() if holds)}  # fmt: skip
+            "case": next(case for case, holds in cases.items() if holds)}
 
 
 def traffic(topology: Topology, loads: Loads) -> dict[str, Any]:
@@ -338,7 +332,7 @@ def traffic(topology: Topology, loads: Loads) -> dict[str, Any]:
         fullest[key] = max(share, fullest.get(key, 0.0))
     found = {key[0] for key in fullest}
     use = {kind: [u for key, u in fullest.items() if key[0] == kind]
-           for kind in KINDS if kind in found}  # fmt: skip
+           for kind in KINDS if kind in found}
     full = {kind: sum(u >= FULL for u in uses) for kind, uses in use.items()}
     kind = max(full, key=lambda kind: full[kind] / len(use[kind]))
     share = full[kind] / len(use[kind])
@@ -350,8 +344,7 @@ def traffic(topology: Topology, loads: Loads) -> dict[str, Any]:
         "count": len(use[kind]), "most": f"{max(fullest.values()):.0%}",
         "sends": format_rate(loads.delivered / len({source for source, _ in flows}), digits=3),
         "lines": "; ".join(words("city.at_most", kinds=names[kind], most=f"{max(uses):.0%}")
-                           for kind, uses in use.items()),
-    }  # fmt: skip
+                           for kind, uses in use.items())}
 
 
 def listed(lines: Sequence[Line]) -> str:

@@ -1,7 +1,5 @@
 """A collective step by step: who holds whose parts, and what moves in this step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
@@ -76,11 +74,11 @@ def collective_step(
     steps, size = len(schedule.bounds) - 1, max(schedule.ranks, schedule.chunks)
     if not 0 <= step <= steps:
         raise ValueError(f"{schedule.name} has {steps} steps; choose 0 (before them) to {steps}, "
-                         f"not {step}.")  # fmt: skip
+                         f"not {step}.")
     if size > LARGEST:
         raise ValueError(f"A step is drawn for up to {LARGEST} ranks and {LARGEST} chunks; "
                          f"{schedule.name} has {schedule.ranks} and {schedule.chunks}. Choose "
-                         "fewer ranks or fewer pieces.")  # fmt: skip
+                         "fewer ranks or fewer pieces.")
     state, sheet = state_after(schedule, step, arrays), Drawing(WIDTH, HEIGHT)
     layout = compact(schedule) if size > LARGE else large(schedule)
     look = "numbers" if state.numbers else "compact" if size > LARGE else "parts"
@@ -139,8 +137,7 @@ def finding(state: State, step: int, steps: int) -> str:
     return words(
         "collective.during", step=step, steps=steps, fate=words(f"collective.fate.{fate}"),
         who=words(f"collective.who.{who}", gpus=gpus, ranks=plan.ranks),
-        load=words(f"collective.load.{load}", count=max(loads)),
-    )  # fmt: skip
+        load=words(f"collective.load.{load}", count=max(loads)))
 
 
 # ---- places --------------------------------------------------------------------------------------
@@ -192,7 +189,7 @@ def two_rows(plan: Schedule) -> list[Point]:
     domain = int(plan.source[plan.target == 0][0]) + 1  # its first ring closes at rank 0
     first = -(-plan.ranks // domain // 2) * domain
     return [((r % first + 0.5) * 912 / first - 456, 150 if r >= first else -150)
-            for r in range(plan.ranks)]  # fmt: skip
+            for r in range(plan.ranks)]
 
 
 # ---- what stays ----------------------------------------------------------------------------------
@@ -252,7 +249,7 @@ def marks(sheet: Drawing, texts: Sequence[tuple[float, float, str]], ink: str) -
     if texts:
         spans = (f'<tspan x="{x:.2f}" y="{y:.2f}">{text}</tspan>' for x, y, text in texts)
         sheet.add("text", "".join(spans), x=texts[0][0], y=texts[0][1], font_size=style.TINY,
-                  fill=ink, text_anchor="middle", font_weight="bold")  # fmt: skip
+                  fill=ink, text_anchor="middle", font_weight="bold")
 
 
 def write_numbers(sheet: Drawing, state: State, layout: Layout) -> None:
@@ -319,7 +316,7 @@ def arrow(sheet: Drawing, curve: Sequence[Point], add: bool) -> None:
     wings = ex - u - v / 2, ey - v + u / 2, ex, ey, ex - u + v / 2, ey - v - u / 2
     line = "M{} {}Q{} {} {} {}M{} {}L{} {}L{} {}"
     sheet.path(line.format(*map(number, (sx, sy, cx, cy, ex, ey, *wings))),
-               stroke=PAINT[add][0], stroke_width=2.5)  # fmt: skip
+               stroke=PAINT[add][0], stroke_width=2.5)
 
 
 def bend(a: Place, b: Place) -> list[Point]:

@@ -1,7 +1,5 @@
 """The one layer of SVG primitives: it escapes all text and prints all numbers one way."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from html import escape
 
@@ -90,8 +88,7 @@ class Drawing:
             edge = {"paint_order": "stroke", "stroke": style.PAPER, "stroke_width": 4}
         self.add(
             "text", escape(words, quote=False), x=x, y=y, font_size=size, fill=fill,
-            text_anchor=anchor, font_weight="bold" if bold else None, **edge,
-        )  # fmt: skip
+            text_anchor=anchor, font_weight="bold" if bold else None, **edge)
 
     def heading(self, title: str, subtitle: str = "") -> None:
         """Put down the title, which states the finding, and the line under it."""
@@ -106,8 +103,7 @@ class Drawing:
             left, right = max(0.0, reach - h), min(w, reach)
             cuts.append(
                 f"M{number(x + left)} {number(y + reach - left)}"
-                f"L{number(x + right)} {number(y + reach - right)}"
-            )
+                f"L{number(x + right)} {number(y + reach - right)}")
         self.path("".join(cuts), stroke=stroke, stroke_width=1.5)
 
     def picture(self, description: str, **data: object) -> Picture:
@@ -124,8 +120,7 @@ class Drawing:
             "svg", marks, xmlns="http://www.w3.org/2000/svg",
             viewBox=f"0 0 {number(self.width)} {number(self.height)}",
             width=self.width, height=self.height, font_family=style.FONT,
-            style="max-width:100%;min-width:700px;height:auto", **more,
-        )  # fmt: skip
+            style="max-width:100%;min-width:700px;height:auto", **more)
 
 
 def run_of_cars(x: float, y: float, w: float, h: float, pitch: float, count: int) -> str:

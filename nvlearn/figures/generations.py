@@ -1,7 +1,5 @@
 """What each generation of NVLink brought a GPU, and what its PCIe brought meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -34,7 +32,7 @@ class Row:
 
 
 def generations(both_ways: bool = True, log: bool = False, ghost: bool = False,
-                rows: Iterable[catalog.NVLink] | None = None) -> Picture:  # fmt: skip
+                rows: Iterable[catalog.NVLink] | None = None) -> Picture:
     """Draw NVLink and PCIe of one GPU against the years; the ghost is the source's mistake."""
     way = "both_ways" if both_ways else "one_way"
     made = catalog.nvlinks().values() if rows is None else rows
@@ -51,8 +49,7 @@ def generations(both_ways: bool = True, log: bool = False, ghost: bool = False,
     title, sentence = (
         words(f"generations.{part}", first=first, last=last, way=words(f"generations.{way}"),
               years=last.year - first.year, grown=last.nvlink / first.nvlink,
-              road_grown=last.pcie / first.pcie) for part in ("title", "sentence")
-    )  # fmt: skip
+              road_grown=last.pcie / first.pcie) for part in ("title", "sentence"))
     data = {part: [getattr(row, part) for row in shown] for part in (*CELLS, "name", "year")}
     scale = words("generations.log_sentence") if log else ""
     return plot.picture(title, words("generations.subtitle"), sentence + scale + wrong, **data)

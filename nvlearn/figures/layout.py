@@ -3,8 +3,6 @@
 A point is a complex number (x + y j, y downwards) in the coordinates of the sheet.
 """
 
-from __future__ import annotations
-
 import cmath
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +28,7 @@ ROWS = ((4, 1), (16, 2), (64, 4), (BLOCKS, 6))
 #: Half the width and half the height of each kind of station, in the order of the tiers.
 HALVES = {
     "nvswitch": 62 + 24j, "gpu": 24 + 22j, "pcie_switch": 30 + 12j, "host": 38 + 17j,
-    "nic": 21 + 12j, "network": 464 + 14j,
-}  # fmt: skip
+    "nic": 21 + 12j, "network": 464 + 14j}
 
 
 class Station(NamedTuple):
@@ -125,7 +122,7 @@ def parts(
     graph = nx.Graph()
     graph.add_nodes_from(rank)
     graph.add_edges_from((b.source, b.target) for b in topology.bundles
-                         if b.source in rank and b.target in rank and joins(b))  # fmt: skip
+                         if b.source in rank and b.target in rank and joins(b))
     groups = [min(group, key=rank.__getitem__) for group in nx.connected_components(graph)]
     return [list(nx.dfs_preorder_nodes(graph, first)) for first in groups]
 
@@ -136,14 +133,14 @@ def around(names: Sequence[str], centre: complex, radii: complex) -> dict[str, c
     start = -math.pi / 2 - (0 if len(names) % 2 else turn / 2)
     units = [cmath.rect(len(names) > 1, start + i * turn) for i in range(len(names))]
     return {name: centre + complex(u.real * radii.real, u.imag * radii.imag)
-            for name, u in zip(names, units, strict=True)}  # fmt: skip
+            for name, u in zip(names, units, strict=True)}
 
 
 def circles(topology: Topology, kinds: Kinds) -> Plan:
     """Place GPUs around the interchange of their board, or around those joined directly."""
     near = topology.fabric.adj
     boards = {n: [g for g in topology.gpus if g in near[n]]
-              for n, kind in kinds.items() if kind == "nvswitch"}  # fmt: skip
+              for n, kind in kinds.items() if kind == "nvswitch"}
     alone = [g for g in topology.gpus if not any(g in board for board in boards.values())]
     groups = [*boards.values(), *parts(topology, alone)]
     rows = math.ceil(len(groups) / 4)
@@ -203,7 +200,7 @@ def blocks(topology: Topology, kinds: Kinds) -> Plan:
     hubs = rail or spines or switches[: len(switches) == 1]
     trunk = set() if rail else {"nvswitch"}
     groups = parts(topology, (name for name in kinds if name not in hubs), lambda b:
-                   b.kind != "socket" and {kinds[b.source], kinds[b.target]} != trunk)  # fmt: skip
+                   b.kind != "socket" and {kinds[b.source], kinds[b.target]} != trunk)
     per = math.ceil(len(groups) / 32) if len(groups) > BLOCKS else 1
     merged = [("block", [*chain(*groups[i : i + per])]) for i in range(0, len(groups), per)]
     rows = next(rows for most, rows in ROWS if len(merged) <= most)
@@ -258,7 +255,7 @@ def tiers(topology: Topology, kinds: Kinds) -> Plan:
     order = {name: i for i, name in enumerate(kinds)}
     arcs = [(b.source, b.target) for b in topology.bundles
             if order[b.source] < order[b.target] and kinds[b.source] == kinds[b.target]
-            and kinds[b.source] in ("gpu", "host")]  # fmt: skip
+            and kinds[b.source] in ("gpu", "host")]
     hosts = [name for name, kind in kinds.items() if kind == "host"]
     spans = [abs(x[a] - x[b]) for a, b in arcs if a in x]
     head = TOP + (rise(max(spans)) + 60 if spans else 30)
@@ -271,7 +268,7 @@ def tiers(topology: Topology, kinds: Kinds) -> Plan:
             at = complex(x.setdefault(name, middle), head + rows.index(kind) * drop)
             made.put(kind, {name: at}, half if kind in ("gpu", "nic") else 0j)
     made.ways = {(a, b): arc(made.stations[a], made.stations[b]) for a, b in arcs
-                 if kinds[a] == "gpu" or hosts.index(b) - hosts.index(a) > 1}  # fmt: skip
+                 if kinds[a] == "gpu" or hosts.index(b) - hosts.index(a) > 1}
     return made
 
 
@@ -287,7 +284,7 @@ def arc(a: Station, b: Station) -> Points:
     height, foot = (rise(span), -a.half.imag) if a.kind == "gpu" else (-30.0, a.half.imag)
     units = [cmath.rect(1, math.pi * (1 - i / 24)) for i in range(25)]
     return tuple((a.at + b.at) / 2 + complex(u.real * (span / 2 - shift), foot - u.imag * height)
-                 for u in units)  # fmt: skip
+                 for u in units)
 
 
 def survey(
@@ -351,7 +348,7 @@ def room(own: Any, others: Any, taken: Sequence[Box], half: complex) -> complex 
     for part in (0.5, 0.36, 0.64, 0.26, 0.74):
         at, wide = complex(own[int(part * len(own))]), half + 2 + 2j
         free = all(abs((p - at).real) > (size + wide).real or abs((p - at).imag) >
-                   (size + wide).imag for p, size in taken)  # fmt: skip
+                   (size + wide).imag for p, size in taken)
         if free and not within(others, at, wide + 1 + 1j).any():
             return at
     return None

@@ -1,7 +1,5 @@
 """A value for each pair of GPUs as a table of colours: links, hops, bandwidth, traffic."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -17,7 +15,7 @@ WIDTH, HEIGHT, LEFT, TOP, SIDE, ASIDE = 960.0, 600.0, 84.0, 108.0, 464.0, 600.0
 MOST_NAMES, MOST_STEPS, BLACK = 16, 7, "#000000"
 #: From the least to the most; the lightness falls all the way, so hue is never needed.
 SHADES = {"hops": ((255, 243, 214), (230, 159, 0), (122, 46, 0)),
-          "": ((234, 246, 241), (63, 168, 133), (0, 64, 46))}  # fmt: skip
+          "": ((234, 246, 241), (63, 168, 133), (0, 64, 46))}
 NONE = -1.0
 FloatArray = NDArray[np.float64]
 
@@ -165,9 +163,8 @@ def finding(table: FloatArray, kind: str) -> str:
     count = {"links": (values > 0).sum(), "hops": (values == most).sum()}.get(kind, 0)
     case = "all" if most == least and not missing else "missing" if missing else "some"
     written = [format_rate(v) if kind == "bandwidth" else format_size(v) if kind == "traffic"
-               else f"{v:g}" for v in (float(most), float(least))]  # fmt: skip
+               else f"{v:g}" for v in (float(most), float(least))]
     return words(
         f"matrix.title.{kind}.{case}", pairs=(n * n - n) // each, count=count // each,
         missing=missing // each, most=written[0], least=written[1],
-        ratio=f"{most / least if least else 0:.3g}", top=int(values.argmax()) if len(values) else 0,
-    )  # fmt: skip
+        ratio=f"{most / least if least else 0:.3g}", top=int(values.argmax()) if len(values) else 0)

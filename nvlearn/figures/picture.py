@@ -1,7 +1,5 @@
 """Picture: what every function of this package returns."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,8 +28,7 @@ class Picture:
         words = escape(self.description)
         return (
             f'<figure><img src="data:image/svg+xml;base64,{source}" alt="{words}">'
-            f"<figcaption>{words}</figcaption></figure>"
-        )
+            f"<figcaption>{words}</figcaption></figure>")
 
     def save(self, path: str | Path) -> Path:
         """Write the SVG to a file and return its path."""

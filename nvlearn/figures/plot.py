@@ -4,8 +4,6 @@ The frame of each set of axes is kept; a change of data alone only turns numbers
 paths, through the same transform that matplotlib used for the frame.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import math
@@ -29,8 +27,7 @@ WIDTH, MARGIN = 960.0, 24.0
 MARKERS = {
     "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z", "square": "m-4 -4h8v8h-8z",
     "diamond": "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z", "triangle": "m0 -5.5l5.5 9.5h-11z",
-    "cross": "m-6 -6l12 12m0 -12l-12 12",
-}  # fmt: skip
+    "cross": "m-6 -6l12 12m0 -12l-12 12"}
 ROUND = [digit * 10.0**power for power in range(-12, 19) for digit in (1, 2, 5)]
 Array = NDArray[np.float64]
 
@@ -116,7 +113,7 @@ def render(axes: Axes) -> str:
 
     x, y, page, wide, tall = axes.x, axes.y, io.StringIO(), WIDTH, axes.height
     box = (axes.left / wide, 1 - axes.bottom / tall,
-           (axes.right - axes.left) / wide, (axes.bottom - axes.top) / tall)  # fmt: skip
+           (axes.right - axes.left) / wide, (axes.bottom - axes.top) / tall)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # the reader's own settings would change the bytes
         matplotlib.rcParams["svg.hashsalt"] = axes.family
@@ -159,17 +156,17 @@ class Plot:
         self.keys: list[tuple[str, str]] = []
 
     def curve(self, xs: ArrayLike, ys: ArrayLike, stroke: str, dash: str = "none",
-              width: float = 2.5, name: str = "") -> None:  # fmt: skip
+              width: float = 2.5, name: str = "") -> None:
         """Put down a line through points, with a gap where a number is missing."""
         self.mark(trail(*self.axes.at(xs, ys)), "M0 -4h30", name, fill="none", stroke=stroke,
-                  stroke_width=width, stroke_dasharray=dash)  # fmt: skip
+                  stroke_width=width, stroke_dasharray=dash)
 
     def points(self, xs: ArrayLike, ys: ArrayLike, colour: str, marker: str = "circle",
-               hollow: bool = False, name: str = "") -> None:  # fmt: skip
+               hollow: bool = False, name: str = "") -> None:
         """Put a marker at each point."""
         shape, paint = MARKERS[marker], style.PAPER if hollow or marker == "cross" else colour
         self.mark(trail(*self.axes.at(xs, ys), shape), f"M15 -4{shape}", name,
-                  fill=paint, stroke=colour, stroke_width=1.5)  # fmt: skip
+                  fill=paint, stroke=colour, stroke_width=1.5)
 
     def mark(self, d: str, sample: str, name: str, **look: Value) -> None:
         """Put down a path; a name goes into the legend, beside a sample in the same look."""
@@ -191,7 +188,7 @@ class Plot:
         self.mark(d, "", "", fill=fill)
 
     def label(self, x: float, y: float, text: str, dx: float, dy: float, fill: str = style.INK,
-              anchor: str | None = None, bold: bool = False) -> None:  # fmt: skip
+              anchor: str | None = None, bold: bool = False) -> None:
         """Write words beside a point of the field; on its other side if the sheet ends there."""
         left, top = map(float, self.axes.at(x, y))
         if not anchor and left + dx + text_width(text, style.SMALL, bold) > WIDTH:
@@ -221,7 +218,7 @@ class Plot:
         """Close the plot: the frame is the lower layer, all else the upper one."""
         at = self.axes
         field = element("rect", x=at.left, y=at.top, width=at.right - at.left,
-                        height=at.bottom - at.top)  # fmt: skip
+                        height=at.bottom - at.top)
         marks = element("g", "".join(self.marks), clip_path=f"url(#{self.clip})")
         self.sheet.layers[1].insert(0, element("clipPath", field, id=self.clip) + marks)
         self.sheet.heading(title, subtitle)

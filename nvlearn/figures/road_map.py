@@ -1,7 +1,5 @@
 """The road map at the head of each lesson: thirteen stations on one line."""
 
-from __future__ import annotations
-
 from nvlearn.figures import style
 from nvlearn.figures.drawing import Drawing
 from nvlearn.figures.picture import Picture
@@ -33,8 +31,7 @@ def station(sheet: Drawing, lesson: int, here: int) -> None:
     passed = lesson <= here
     sheet.circle(
         x, RAIL, 14 if now else 10, line.dark if now else style.PAPER,
-        stroke=line.dark if passed else style.MUTED, stroke_width=2,
-    )  # fmt: skip
+        stroke=line.dark if passed else style.MUTED, stroke_width=2)
     ink = style.PAPER if now else style.INK
     sheet.text(x, RAIL + 4, str(lesson), style.TINY, ink, "middle", bold=now)
     name, y = words(f"road_map.lesson_{lesson:02d}"), RAIL - 24 if lesson % 2 else RAIL + 35

@@ -1,7 +1,5 @@
 """Time or bus bandwidth of a collective against the size of its message."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -30,7 +28,7 @@ class Series:
     """
 
     def __init__(self, name: str, sizes: ArrayLike, values: ArrayLike, way: str = "nvlink",
-                 half_speed: float = 0.0, source: str = "") -> None:  # fmt: skip
+                 half_speed: float = 0.0, source: str = "") -> None:
         """Keep sizes and values as arrays; `way` names the colour."""
         self.name, self.half_speed, self.source = name, half_speed, source
         self.sizes, self.values = np.asarray(sizes, float), np.asarray(values, float)
@@ -48,7 +46,7 @@ def fine(series: Series) -> bool:
 
 
 def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantity: str = "busbw",
-                line_rate: float = 0.0, log: bool = True) -> Picture:  # fmt: skip
+                line_rate: float = 0.0, log: bool = True) -> Picture:
     """Draw curves over measured points; the quantity is "busbw" or "time".
 
     The line rate is bytes per second, one way; `log` is about the axis of the values.
@@ -56,7 +54,7 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
     rates, several, series = quantity == "busbw", len(curves) > 1, [*points, *curves]
     require(bool(curves) and quantity in ("busbw", "time") and all(fine(each) for each in series),
             'Size curves need "busbw" or "time", and one curve or more of two points or more, with '
-            "ascending sizes and values above 0")  # fmt: skip
+            "ascending sizes and values above 0")
     binary = all(math.frexp(each.sizes[end])[0] == 0.5 for each in series for end in (0, -1))
     size = partial(format_size, binary=binary)
     x = size_scale(np.concatenate([each.sizes for each in series]), binary)
@@ -81,8 +79,7 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
     subtitle = ["model", *(["measured"] if points else []), *(["bar"] if several else [])]
     return plot.picture(
         title, " ".join(words(f"sizes.subtitle.{part}") for part in subtitle),
-        " ".join([*told, *halves]), winners=[(best.name, *ends) for best, *ends in parts],
-    )  # fmt: skip
+        " ".join([*told, *halves]), winners=[(best.name, *ends) for best, *ends in parts])
 
 
 def size_scale(sizes: Array, binary: bool) -> Scale:
@@ -153,15 +150,13 @@ def story(curves: Sequence[Series], parts: Sequence[Part], size: Say, say: Say) 
     told = {
         "first": parts[0][0].name, "turn": size(parts[0][2], digits=2), "best": "; ".join(best),
         "last": parts[-1][0].name, "end": size(parts[-1][2]),
-        "value": say(parts[-1][0].values[-1], digits=3),
-    }  # fmt: skip
+        "value": say(parts[-1][0].values[-1], digits=3)}
     kind = "one" if len(curves) == 1 else ("always", "two", "more")[min(len(parts), 3) - 1]
     kind = "between" if len(parts) > 1 and told["first"] == told["last"] else kind
     ends = [
         words("sizes.ends", name=each.name, small=size(each.sizes[0]), large=size(each.sizes[-1]),
               low=say(each.values[0], digits=3), high=say(each.values[-1], digits=3))
-        for each in curves
-    ]  # fmt: skip
+        for each in curves]
     ends += [words("sizes.all", **told)] if kind != "one" else []
     title = words(f"sizes.title.{kind}", **told)
     if text_width(title, style.TITLE, bold=True) > WIDTH - 2 * MARGIN:

@@ -1,7 +1,5 @@
 """A training step as a timeline: computing, communicating, and the part that shows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -35,8 +33,7 @@ def step_timeline(rows: Sequence[DemoRow], show: str = "both") -> Picture:
         words(f"step.sentence.{show}_{hidden}", **told),
         names=[row.name for row in rows],
         overlapped=[row.overlapped for row in rows],
-        in_turn=[row.in_turn for row in rows],
-    )
+        in_turn=[row.in_turn for row in rows])
 
 
 def seconds(value: float) -> str:
@@ -53,8 +50,7 @@ def findings(rows: Sequence[DemoRow]) -> dict[str, object]:
         "fast": fast.name, "fast_time": seconds(fast.in_turn),
         "slow": slow.name, "slow_time": seconds(slow.in_turn),
         "worst": seconds(slow.overlapped), "needed": seconds(slow.communication),
-        "ratio": f"{slow.in_turn / fast.in_turn:.2f}",
-    }  # fmt: skip
+        "ratio": f"{slow.in_turn / fast.in_turn:.2f}"}
 
 
 def axis(sheet: Drawing, rows: Sequence[DemoRow], show: str, height: float) -> float:

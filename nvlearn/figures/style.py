@@ -4,8 +4,6 @@ The hues are Okabe and Ito's, which stay apart for colour-blind readers; the dar
 forms carry text on white (and white text) with a contrast of at least 4.5 to 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"

@@ -1,7 +1,5 @@
 """Small tables for the lessons: the same rows as HTML and as plain text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """A trace as a timeline, rank by time, over the load of the links."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +37,7 @@ def timeline(trace: Trace, *, links: bool = True) -> Picture:
     """Draw when every rank sends, and under it how busy the busiest links are over time."""
     if trace.seconds <= 0:
         raise ValueError(f"{trace.schedule.name} took no time, so there is nothing to draw; send "
-                         "a message of more than 0 bytes.")  # fmt: skip
+                         "a message of more than 0 bytes.")
     lanes = trace.schedule.ranks + trace.schedule.uses_switch
     pitch = min(34.0, max(5.0, 300 / lanes))
     foot, used = TOP + lanes * pitch, np.flatnonzero(trace.link_bytes)
@@ -52,7 +50,7 @@ def timeline(trace: Trace, *, links: bool = True) -> Picture:
     draw_bars(sheet, bars(trace, pitch))
     if links:
         heading = words("timeline.rows" if len(rows) == len(used) else "timeline.most",
-                        shown=len(rows), used=len(used))  # fmt: skip
+                        shown=len(rows), used=len(used))
         draw_links(sheet, trace, rows, foot + 62, heading)
     busy = {link_name(trace, i): float(trace.utilisation[i]) for i in rows}
     return sheet.picture(words("timeline.told.sentence", **told), seconds=trace.seconds, busy=busy)
@@ -82,7 +80,7 @@ def findings(trace: Trace, used: np.ndarray) -> dict[str, Any]:
     others = np.flatnonzero(kinds != kinds[top])
     second = others[np.argmax(busy[others])] if len(others) else top
     mode = ("even" if np.ptp(busy) < 0.02 else "slow" if slow[top]
-            else "kinds" if busy[second] < busy[top] - 0.05 else "uneven")  # fmt: skip
+            else "kinds" if busy[second] < busy[top] - 0.05 else "uneven")
     told = {
         "time": format_time(trace.seconds, 3), "link": link_name(trace, used[top]),
         "busy": f"{busy[top]:.0%}", "mean": f"{busy.mean():.0%}", "other": f"{busy[second]:.0%}",
@@ -90,8 +88,7 @@ def findings(trace: Trace, used: np.ndarray) -> dict[str, Any]:
         "first": words(f"timeline.kind.{kinds[top]}"), "used": len(used),
         "second": words(f"timeline.kind.{kinds[second]}"), "transfers": len(trace.schedule),
         "name": trace.schedule.name, "size": format_size(trace.message),
-        "machine": trace.topology.name,
-    }  # fmt: skip
+        "machine": trace.topology.name}
     return told | {"title": words(f"timeline.title.{mode}", **told)}
 
 
@@ -222,7 +219,7 @@ def load(trace: Trace, rows: np.ndarray) -> np.ndarray:
         slot = crossed * (BINS + 1) + np.minimum(np.searchsorted(edges, when), BINS)
         size = (len(rows) + 1) * (BINS + 1)
         rates, moments = (np.bincount(slot, weight, size).reshape(-1, BINS + 1).cumsum(1)
-                          for weight in (rate, rate * when))  # fmt: skip
+                          for weight in (rate, rate * when))
         poured: np.ndarray = rates * edges - moments
         return poured
 

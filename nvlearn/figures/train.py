@@ -1,7 +1,5 @@
 """The four factors of the bandwidth formula as a maglev line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from nvlearn import formulas
@@ -31,8 +29,7 @@ def bandwidth_train(lanes: int, lane_rate: float, links: int, directions: int = 
         "lanes": counted("lane", lanes), "links": counted("link", links),
         "rate": gigabits(lane_rate),
         "per_link": format_rate(per_link), "one_way": format_rate(one_way),
-        "both_ways": format_rate(one_way, both_ways=True),
-    }  # fmt: skip
+        "both_ways": format_rate(one_way, both_ways=True)}
     ways = "both" if directions == 2 else "single"
     sheet.heading(words(f"train.title.{ways}", **told), words(f"train.subtitle.{ways}"))
     close_up(sheet, lanes, lane_rate, directions)
@@ -40,8 +37,7 @@ def bandwidth_train(lanes: int, lane_rate: float, links: int, directions: int = 
     chain(sheet, told, ways)
     return sheet.picture(
         words(f"train.sentence.{ways}", **told),
-        per_link=per_link, one_way=one_way, total=total, lanes=lanes, links=links,
-    )  # fmt: skip
+        per_link=per_link, one_way=one_way, total=total, lanes=lanes, links=links)
 
 
 def gigabits(rate: float) -> str:
@@ -77,8 +73,7 @@ def big_train(sheet: Drawing, y: float, lanes: int, forth: bool) -> None:
     nose, tail = (start + lanes * pitch, 34.0) if forth else (start - 4, -34.0)
     sheet.path(
         f"M{number(nose)} {number(y - 13)}q{number(tail)} 2 {number(tail)} 24h{number(-tail)}z",
-        paint, **outline,
-    )  # fmt: skip
+        paint, **outline)
     for lane in range(lanes):
         x = start + lane * pitch
         sheet.rect(x, y - 13, pitch - 4, 24, paint, rx=3, **outline)
@@ -94,8 +89,7 @@ def arrow(sheet: Drawing, x: float, y: float, forth: bool) -> None:
     sheet.path(
         f"M{number(x)} {number(y)}h{number(step)}m{number(-step / 3)} -6l{number(step / 3)} 6"
         f"l{number(-step / 3)} 6",
-        stroke=LINE.dark, stroke_width=2.5,
-    )  # fmt: skip
+        stroke=LINE.dark, stroke_width=2.5)
 
 
 def bundle(sheet: Drawing, lanes: int, links: int, directions: int) -> None:

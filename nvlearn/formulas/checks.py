@@ -32,7 +32,7 @@ _RULES = {name: tuple(rule) for names, *rule in (
     ("directions", 1, 2, True, "1 or 2"),
     ("stage", 0, 3, True, "0, 1, 2 or 3"),
     ("rate", math.nextafter(-1, 0), HUGE, False, "a number above -1"),
-) for name in names.split()}  # fmt: skip
+) for name in names.split()}
 
 
 def check(**values: Any) -> list[Any]:

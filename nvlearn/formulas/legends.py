@@ -13,8 +13,7 @@ from nvlearn.formulas.checks import pick
 FORMULAS: dict[str, Callable[..., Any]] = {
     name: value for module in (links, collective, scaling, parallel)
     for name, value in vars(module).items()
-    if isfunction(value) and value.__module__ == module.__name__
-}  # fmt: skip
+    if isfunction(value) and value.__module__ == module.__name__}
 
 
 class Row(NamedTuple):

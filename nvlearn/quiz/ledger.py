@@ -1,7 +1,5 @@
 """The learner's own record: append-only JSON lines that survive two kernels and a kill."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Predictions: the learner commits a number, sees the truth, and the slip that it looks like."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from nvlearn import answers, units
@@ -26,8 +24,7 @@ def predict(id: str, guess: object) -> Told:
     scale = units.base_unit(unit)[0]
     kept = _keep(
         id=id, guess=given / scale, truth=truth / scale, unit=f"{unit} {direction}".strip(),
-        ratio=ratio, slip=slip,
-    )  # fmt: skip
+        ratio=ratio, slip=slip)
     return Told(" ".join(filter(None, [*_say(entry, given, truth, slip), kept])))
 
 

@@ -260,8 +260,7 @@ class Topology:
 
         def walks(node: str) -> list[list[str]]:
             return [[a]] if node == a else [
-                [*walk, node] for before in self._towards(a)[node] for walk in walks(before)
-            ]
+                [*walk, node] for before in self._towards(a)[node] for walk in walks(before)]
 
         if b not in self._towards(a):
             broken = ", ".join(f"{x.source}-{x.target}" for x in self.bundles if not x.capacity)

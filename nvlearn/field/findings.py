@@ -1,0 +1,90 @@
+"""Findings: what a printout shows to be normal, suspicious or broken, each with its advice."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any, Protocol
+
+from nvlearn.data import read_table
+from nvlearn.i18n import words
+
+SEVERITIES = ("info", "warning", "fault")
+
+
+class ReadError(ValueError):
+    """A text that cannot be read as a printout, in one clear sentence."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found, how bad it is, which GPUs it concerns, in a sentence."""
+
+    code: str
+    severity: str
+    gpus: tuple[int, ...]
+    text: str
+
+    @property
+    def advice(self) -> str:
+        """One line that says what to do."""
+        return str(codes()[self.code]["advice"])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the finding in the form of `nvlearn read --json`."""
+        return {**asdict(self), "gpus": list(self.gpus)}
+
+
+class Document(Protocol):
+    """A printout that was read."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What it shows to be normal, suspicious or broken."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of `nvlearn read --json`."""
+
+    def in_words(self) -> str:
+        """Return it in words."""
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """A printout of another tool: named, not read."""
+
+    what: str
+    reason: str
+    findings: tuple[Finding, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of `nvlearn read --json`."""
+        return {"kind": "unsupported", **asdict(self), "findings": []}
+
+    def in_words(self) -> str:
+        """Return it in words."""
+        return words("field.unsupported", what=self.what, reason=self.reason)
+
+
+@cache
+def codes() -> dict[str, dict[str, str]]:
+    """Return severity and advice of every code, from data/findings.toml."""
+    return read_table("findings")
+
+
+def found(code: str, gpus: Iterable[int] = (), section: str = "field", **values: object) -> Finding:
+    """Return a finding; its severity is that of the code, its text the word of that name."""
+    named = tuple(gpus)
+    text = words(f"{section}.{code}", gpus=gpu_names(named), **values)
+    return Finding(code, codes()[code]["severity"], named, text)
+
+
+def in_words(findings: Iterable[Finding]) -> list[str]:
+    """Return a line for each finding, the worst first, with what to do."""
+    order = sorted(findings, key=lambda f: -SEVERITIES.index(f.severity))
+    return [words(f"field.say_{f.severity}", text=f.text, advice=f.advice) for f in order]
+
+
+def gpu_names(numbers: Iterable[int]) -> str:
+    """Return "GPU0, GPU1 and GPU2"."""
+    *most, last = [f"GPU{n}" for n in numbers] or [""]
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,103 @@
+"""Lists of `nvidia-smi nvlink --status` as people paste them, and kinds like them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from field_cases import failures, runs, text_of
+
+from nvlearn import field
+
+DEAD = "NVML: Unable to retrieve NVLink information as all links are inActive\n"
+
+
+def gpu(index: int, name: str, links: int, rate: str) -> str:
+    lines = [f"GPU {index}: {name} (UUID: GPU-5269b708-{index})"]
+    return "\n".join(lines + [f"\t Link {i}: {rate}" for i in range(links)]) + "\n"
+
+
+def read(text: str) -> dict[str, Any]:
+    (document,) = field.read(text)
+    assert document.in_words()
+    return document.as_json()
+
+
+def codes(document: dict[str, Any]) -> dict[str, list[int]]:
+    return {f["code"]: f["gpus"] for f in document["findings"]}
+
+
+@pytest.mark.parametrize(("name", "stated", "checks"), runs("nvlink-status"))
+def test_printouts(name: str, stated: str | None, checks: list[dict[str, Any]]) -> None:
+    assert failures(text_of(name), stated, checks) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "links", "printed", "raw", "nominal"),
+    [
+        ("Tesla P100-SXM2-16GB", 4, "19.531 GB/s", 78.124, 80),
+        ("NVIDIA GeForce RTX 2080 Ti", 2, "25.781 GB/s", 51.562, 50),
+        ("NVIDIA RTX A5000", 4, "14.062 GB/s", 56.248, 56.25),
+        ("NVIDIA A30", 4, "25 GB/s", 100, 100),
+        ("NVIDIA A800-SXM4-80GB", 8, "25 GB/s", 200, 200),
+        ("NVIDIA H100 80GB HBM3", 18, "26.562 GB/s", 478.116, 450),
+        ("NVIDIA H20", 18, "26.562 GB/s", 478.116, 450),
+        ("NVIDIA B300 SXM6 AC", 18, "53.125 GB/s", 956.25, 900),
+    ],
+)
+def test_nominal_and_raw(name: str, links: int, printed: str, raw: float, nominal: float) -> None:
+    document = read("".join(gpu(i, name, links, printed) for i in range(4)))
+    assert document["findings"] == []
+    for index, status in enumerate(document["gpus"]):
+        assert status == {
+            "index": index, "name": name, "up": links, "down": 0, "complete": True,
+            "gb_per_s_raw": pytest.approx(raw), "gb_per_s_one_way": pytest.approx(nominal),
+        }  # fmt: skip
+
+
+def test_a_board_without_links_is_a_fault_and_a_card_without_bridge_is_not() -> None:
+    h100, card = "NVIDIA H100 80GB HBM3", "NVIDIA A100-PCIE-40GB"
+    document = read(gpu(0, h100, 0, "") + DEAD + gpu(1, h100, 18, "26.562 GB/s"))
+    assert codes(document) == {"all_down": [0]}
+    assert document["findings"][0]["severity"] == "fault"
+    assert document["gpus"][0]["gb_per_s_one_way"] == 0
+    document = read("".join(gpu(i, card, 0, "") + DEAD for i in range(2)))
+    assert codes(document) == {"no_links": [0, 1]}
+    alone = gpu(0, "NVIDIA GH200 480GB", 0, "") + DEAD.replace("NVLink", "Nvlink")
+    assert codes(read(alone)) == {"no_links": [0]}
+    inactive = "".join(gpu(i, h100, 18, "<inactive>") for i in range(2))
+    assert codes(read(inactive)) == {"all_down": [0, 1]}
+
+
+def test_links_that_are_not_listed_are_not_called_up() -> None:
+    name = "NVIDIA H100 80GB HBM3"
+    document = read(gpu(0, name, 16, "26.562 GB/s") + gpu(1, name, 18, "26.562 GB/s"))
+    assert codes(document) == {"list_gaps": [0]}
+    assert document["gpus"][0]["complete"] is False
+    assert document["gpus"][0]["gb_per_s_one_way"] is None
+
+
+def test_cut_at_any_byte() -> None:
+    whole = "".join(gpu(i, "Tesla V100-SXM2-16GB", 6, "25.781 GB/s") for i in range(2))
+    for end in range(whole.index("Link 1"), len(whole) - 5):
+        last = read(whole[:end])["gpus"][-1]
+        assert not last["complete"] or last["up"] == 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GPU 0: NVIDIA A100 (UUID: x)\n\t Link 0, P2P is supported: true\n",
+        "GPU 0: NVIDIA A100 (UUID: x)\n\t Link 0: Replay Errors: 0\n",
+        "GPU 0: NVIDIA A100 (UUID: x)\n\t Link 0: Remote Device 00000000:0B:00.0: Link 1\n",
+    ],
+)
+def test_other_options_are_named(text: str) -> None:
+    assert read(text)["kind"] == "unsupported"
+
+
+def test_html_prefixes_and_two_machines() -> None:
+    one = gpu(0, "NVIDIA A30", 4, "25 GB/s").replace("3: 25 GB/s", "3: &lt;inactive&gt;")
+    documents = field.read("".join(f"{t}: {line}\n" for line in one.splitlines() for t in (0, 1)))
+    assert [d.as_json()["gpus"][0]["up"] for d in documents] == [3, 3]
+    assert [f.code for d in documents for f in d.findings] == ["links_down"] * 2
