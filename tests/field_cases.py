@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """The printouts in tests/field, and whether an answer meets the checks in their expected.json."""
 
 from __future__ import annotations
@@ -58,6 +57,7 @@ MISSING = Missing()
 
 # ---- looking up a path -------------------------------------------------------
 
+
 def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -85,7 +85,7 @@ def look_up(data, path):
             if index == "*":
                 if not isinstance(value, list):
                     return value if value is None else MISSING
-                return [walk(item, rest[i + 1:]) for item in value]
+                return [walk(item, rest[i + 1 :]) for item in value]
             value = child(value, int(index) if index else name)
         return value
 
@@ -94,20 +94,31 @@ def look_up(data, path):
 
 # ---- comparing ---------------------------------------------------------------
 
+
 def same(got, want, rel=1e-9):
     if is_number(got) and is_number(want):
         return math.isclose(got, want, rel_tol=rel, abs_tol=1e-9)
     if isinstance(got, list) and isinstance(want, list):
-        return len(got) == len(want) and all(same(g, w, rel) for g, w in zip(got, want, strict=True))
+        return len(got) == len(want) and all(
+            same(g, w, rel) for g, w in zip(got, want, strict=True)
+        )
     return type(got) is type(want) and got == want
 
 
 def same_set(got, want):
-    return isinstance(got, list) and all(isinstance(g, str) for g in got) and sorted(set(got)) == sorted(set(want))
+    return (
+        isinstance(got, list)
+        and all(isinstance(g, str) for g in got)
+        and sorted(set(got)) == sorted(set(want))
+    )
 
 
 def plain_name(text):
-    return re.sub(r"perf$", "", re.sub(r"[^a-z0-9]", "", text.lower())) if isinstance(text, str) else text
+    return (
+        re.sub(r"perf$", "", re.sub(r"[^a-z0-9]", "", text.lower()))
+        if isinstance(text, str)
+        else text
+    )
 
 
 def flat(value):
@@ -123,7 +134,9 @@ def holds(op, got, want, check):
     if op == "in":
         return any(same(got, w, rel) for w in want)
     if op == "approx":
-        return is_number(got) and math.isclose(got, want, rel_tol=check.get("rel", 1e-3), abs_tol=check.get("abs", 0.0))
+        return is_number(got) and math.isclose(
+            got, want, rel_tol=check.get("rel", 1e-3), abs_tol=check.get("abs", 0.0)
+        )
     if op == "between":
         return is_number(got) and want[0] <= got <= want[1]
     if op == "gt":
@@ -152,6 +165,7 @@ def holds(op, got, want, check):
 
 # ---- findings ----------------------------------------------------------------
 
+
 def findings(data):
     found = []
     for document in documents(data):
@@ -173,10 +187,15 @@ def gpus_of(finding):
 
 def at_least(data, severity, gpus=()):
     level = LEVELS[severity]
-    return [f for f in findings(data) if LEVELS.get(f.get("severity"), -1) >= level and set(gpus) <= gpus_of(f)]
+    return [
+        f
+        for f in findings(data)
+        if LEVELS.get(f.get("severity"), -1) >= level and set(gpus) <= gpus_of(f)
+    ]
 
 
 # ---- one check ---------------------------------------------------------------
+
 
 def short(value, width=90):
     text = "nothing" if value is MISSING else json.dumps(value, ensure_ascii=False)
@@ -186,21 +205,37 @@ def short(value, width=90):
 def evaluate(check, result):
     """None if the check holds, else one line that says what was wanted and found."""
     if "any_of" in check:
-        tries = [[e for e in (evaluate(c, result) for c in group) if e] for group in check["any_of"]]
-        return None if any(not t for t in tries) else "no accepted answer: " + " / ".join("; ".join(t[:2]) for t in tries)
+        tries = [
+            [e for e in (evaluate(c, result) for c in group) if e] for group in check["any_of"]
+        ]
+        return (
+            None
+            if any(not t for t in tries)
+            else "no accepted answer: " + " / ".join("; ".join(t[:2]) for t in tries)
+        )
     if "exit" in check:
-        return None if result["exit"] in check["exit"] else f"exit code: want {check['exit']}, got {result['exit']}"
+        return (
+            None
+            if result["exit"] in check["exit"]
+            else f"exit code: want {check['exit']}, got {result['exit']}"
+        )
     if "refused" in check:
         kinds = {d.get("kind") for d in documents(result["json"])}
         ok = result["exit"] == 2 and kinds <= {"unsupported"}
-        return None if ok == check["refused"] else f"refused: exit {result['exit']}, kinds {sorted(map(str, kinds))}"
+        return (
+            None
+            if ok == check["refused"]
+            else f"refused: exit {result['exit']}, kinds {sorted(map(str, kinds))}"
+        )
     if result["json"] is MISSING:
         return f"{check.get('path', 'findings')}: no JSON on standard output"
     if "severity_at_least" in check:
         want, gpus = check["severity_at_least"], check.get("gpus_include", [])
         if at_least(result["json"], want, gpus):
             return None
-        return f"no finding of severity {want} or above" + (f" that names GPU {gpus}" if gpus else "")
+        return f"no finding of severity {want} or above" + (
+            f" that names GPU {gpus}" if gpus else ""
+        )
     if "no_severity" in check:
         bad = at_least(result["json"], check["no_severity"])
         return f"finding of severity {check['no_severity']}: {short(bad[0])}" if bad else None
@@ -211,3 +246,8 @@ def evaluate(check, result):
     if got is not MISSING and holds(op, got, check[op], check):
         return None
     return f"{check['path']}: want {op} {short(check[op])}, got {short(got)}"
+
+
+def codes(document: dict[str, Any]) -> dict[str, list[int]]:
+    """Return the GPUs that each finding of a document names, by its code."""
+    return {f["code"]: f["gpus"] for f in document["findings"]}

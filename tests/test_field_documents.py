@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -136,14 +137,14 @@ def test_lines_of_a_file_are_read_one_by_one_and_capped(monkeypatch: pytest.Monk
     monkeypatch.setattr(documents, "MOST_LINES", 50)
     taken = 0
 
-    def endless() -> object:
+    def endless() -> Iterator[str]:
         nonlocal taken
         yield from text_of("topo/22-2x3090-nvlink-nv4.txt").splitlines(keepends=True)
         while True:
             taken += 1
             yield "x" * 10_000 + "\n"
 
-    (document,) = field.read(endless())  # type: ignore[arg-type]
+    (document,) = field.read(endless())
     assert document.as_json()["gpus"] == 2
     assert taken < 60
 

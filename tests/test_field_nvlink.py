@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from field_cases import failures, runs, text_of
+from field_cases import codes, failures, runs, text_of
 
 from nvlearn import field
 
@@ -21,10 +21,6 @@ def read(text: str) -> dict[str, Any]:
     (document,) = field.read(text)
     assert document.in_words()
     return document.as_json()
-
-
-def codes(document: dict[str, Any]) -> dict[str, list[int]]:
-    return {f["code"]: f["gpus"] for f in document["findings"]}
 
 
 @pytest.mark.parametrize(("name", "stated", "checks"), runs("nvlink-status"))

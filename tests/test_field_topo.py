@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from field_cases import failures, runs, text_of
+from field_cases import codes, failures, runs, text_of
 
 from nvlearn import field
 
@@ -35,10 +35,6 @@ def groups(label: str, size: int, other: str = "SYS") -> Callable[[int, int], st
 def read(text: str, gpu: str | None = None) -> dict[str, Any]:
     (document,) = field.read(text, gpu)
     return document.as_json()
-
-
-def codes(document: dict[str, Any]) -> dict[str, list[int]]:
-    return {f["code"]: f["gpus"] for f in document["findings"]}
 
 
 @pytest.mark.parametrize(("name", "gpu", "checks"), runs("topo"))

@@ -8,12 +8,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from picture_checks import SVG, assert_fits, contrast
 
 from nvlearn import catalog, figures
 from nvlearn.figures import Picture, bandwidth_train, drawing, road_map, step_timeline, style
 from nvlearn.training import demo_rows
 
-SVG = "{http://www.w3.org/2000/svg}"
 PICTURES = {
     "train": lambda: bandwidth_train(2, 100e9, 18),
     "train, one": lambda: bandwidth_train(1, 28.125e9, 1, 1),
@@ -51,14 +51,7 @@ def test_a_picture_needs_no_ids_no_scripts_and_nothing_from_outside(name: str) -
 def test_words_stay_on_the_sheet_by_a_cautious_estimate(name: str) -> None:
     picture = PICTURES[name]()
     for element in ElementTree.fromstring(picture.svg).iter(f"{SVG}text"):
-        width = drawing.text_width(
-            element.text or "", float(element.attrib["font-size"]), "font-weight" in element.attrib
-        )
-        share = {"middle": 0.5, "end": 1.0}.get(element.attrib.get("text-anchor", ""), 0.0)
-        left = float(element.attrib["x"]) - share * width
-        assert left >= 0, element.text
-        assert left + width <= picture.width, element.text
-        assert 0 < float(element.attrib["y"]) <= picture.height, element.text
+        assert_fits(element, picture.width, picture.height)
 
 
 @each_picture
@@ -93,17 +86,6 @@ def test_text_is_escaped_everywhere() -> None:
 )
 def test_numbers_are_printed_one_way(value: float, text: str) -> None:
     assert drawing.number(value) == text
-
-
-def luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("way", style.WAYS.values())

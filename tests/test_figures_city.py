@@ -8,9 +8,10 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 
 import pytest
+from picture_checks import SVG, assert_fits
 
 from nvlearn import catalog
-from nvlearn.figures import Picture, drawing, layout, style
+from nvlearn.figures import Picture, layout, style
 from nvlearn.figures.city import city_map, level
 from nvlearn.topology import (
     Topology,
@@ -26,7 +27,6 @@ from nvlearn.topology import (
     with_pcie,
 )
 
-SVG = "{http://www.w3.org/2000/svg}"
 MACHINES: dict[str, Callable[[], Topology]] = {
     **{name: (lambda name=name: system(name)) for name in catalog.systems()},
     **{f"ring {n}": (lambda n=n: ring(n, 25e9)) for n in range(2, 17)},
@@ -78,14 +78,7 @@ def test_a_map_is_well_formed_and_the_same_each_time(name: str) -> None:
 @each_machine
 def test_words_stay_on_the_sheet_and_can_be_read(name: str) -> None:
     for element in ElementTree.fromstring(drawn(name).svg).iter(f"{SVG}text"):
-        size = float(element.attrib["font-size"])
-        width = drawing.text_width(element.text or "", size, "font-weight" in element.attrib)
-        share = {"middle": 0.5}.get(element.attrib.get("text-anchor", ""), 0.0)
-        left = float(element.attrib["x"]) - share * width
-        assert size >= style.TINY
-        assert left >= 0, element.text
-        assert left + width <= 960, element.text
-        assert 0 < float(element.attrib["y"]) <= 594, element.text
+        assert_fits(element, 960, 594)
 
 
 @each_machine

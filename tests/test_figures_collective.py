@@ -8,16 +8,16 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from picture_checks import SVG, assert_fits, contrast
 
 from nvlearn import collectives
 from nvlearn.collectives import Schedule, Trace, schedule, send
-from nvlearn.figures import Picture, collective_step, drawing, style, timeline
+from nvlearn.figures import Picture, collective_step, style, timeline
 from nvlearn.figures import collective as collective_module
 from nvlearn.figures.collective import bend, cargo, circle, large
 from nvlearn.figures.timeline import BINS, LEFT, RIGHT, bars, load
 from nvlearn.topology import Topology, cluster, full_mesh, ring, system
 
-SVG = "{http://www.w3.org/2000/svg}"
 PLANS: dict[str, Callable[[], Schedule]] = {
     **{f"ring of {n}": lambda n=n: collectives.ring_all_reduce(n) for n in (*range(2, 9), 16)},
     "reduce-scatter": lambda: collectives.ring_reduce_scatter(8),
@@ -88,14 +88,8 @@ def test_a_picture_is_sound(name: str, draw: Callable[[], Picture]) -> None:
         assert unwanted not in picture.svg.replace("xmlns", "").replace("NVLink", "")
     for element in ElementTree.fromstring(picture.svg).iter():
         if element.tag in (f"{SVG}text", f"{SVG}tspan") and element.text:
-            size = float(element.attrib.get("font-size", style.TINY))
-            width = drawing.text_width(element.text, size, "font-weight" in element.attrib)
-            share = {"middle": 0.5, "end": 1.0}.get(element.attrib.get("text-anchor", ""), 0.0)
-            left = float(element.attrib["x"]) - share * width
-            assert size >= style.TINY
-            assert left >= 0, element.text
-            assert left + width <= picture.width, element.text
-            assert 0 < float(element.attrib["y"]) <= picture.height, element.text
+            element.attrib.setdefault("font-size", f"{style.TINY}")  # a tspan has its text's
+            assert_fits(element, picture.width, picture.height)
 
 
 def title(picture: Picture) -> str:
@@ -232,17 +226,6 @@ def test_the_cargo_of_an_arrow() -> None:
     assert cargo([send(0, 0, 1, 3, into=0)]) == "c3 \u2192 c0"
     assert cargo([send(0, 0, 1, 1, add=True), send(0, 0, 1, 0)]) == "c1 +, c0"
     assert cargo([send(0, 0, 1, c) for c in (0, 1, 4, 5)]) == "4 chunks"
-
-
-def luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 def test_numbers_on_colours_have_contrast() -> None:

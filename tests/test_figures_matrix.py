@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from picture_checks import SVG, contrast, luminance
 
 from nvlearn.figures import style
 from nvlearn.figures.matrix import colours, matrix
 from nvlearn.topology import full_mesh, ring, system
 
-SVG = "{http://www.w3.org/2000/svg}"
 V100 = system("DGX-1 V100")
 CASES = {
     "links": (V100.link_matrix(), "links"),
@@ -27,12 +27,6 @@ CASES = {
     "two": ([[0, np.nan], [3, 0]], "links"),
 }
 each_case = pytest.mark.parametrize("name", CASES)
-
-
-def luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @each_case
@@ -82,8 +76,7 @@ def test_ink_has_contrast_on_every_shade(kind: str) -> None:
     light = []
     for step in range(49):
         paint, ink = colours(step / 48, kind)
-        dark, bright = sorted((luminance(paint), luminance(ink)))
-        assert (bright + 0.05) / (dark + 0.05) >= 4.5
+        assert contrast(paint, ink) >= 4.5
         light.append(luminance(paint))
     assert light == sorted(light, reverse=True)
 

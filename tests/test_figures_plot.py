@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from picture_checks import SVG, assert_fits
 
 from nvlearn import catalog, formulas
-from nvlearn.figures import Picture, drawing, generations, plot, size_curves, style
+from nvlearn.figures import Picture, generations, plot, size_curves, style
 from nvlearn.figures.plot import Axes, Plot, Scale, log_ticks, value_scale
 from nvlearn.figures.sizes import Series, winners
 
-SVG = "{http://www.w3.org/2000/svg}"
 SIZES = 2.0 ** np.arange(10, 35)
 SOURCE = "S. Bekman, ml-engineering, network/README.md"
 # Eight A100 and an NVSwitch, all-reduce: sizes, bus bandwidth in GB/s, time in us.
@@ -126,14 +126,7 @@ def test_nothing_of_matplotlib_leaks_into_the_page(name: str) -> None:
 def test_words_stay_on_the_sheet_and_are_large_enough(name: str) -> None:
     picture = PICTURES[name]()
     for element in tree(picture.svg).iter(f"{SVG}text"):
-        size = float(element.attrib["font-size"])
-        width = drawing.text_width(element.text or "", size, "font-weight" in element.attrib)
-        share = {"middle": 0.5, "end": 1.0}.get(element.attrib.get("text-anchor", ""), 0.0)
-        left = float(element.attrib["x"]) - share * width
-        assert size >= style.TINY
-        assert left >= 0, element.text
-        assert left + width <= picture.width, element.text
-        assert 0 < float(element.attrib["y"]) <= picture.height, element.text
+        assert_fits(element, picture.width, picture.height)
 
 
 def test_points_lie_where_matplotlib_has_them(axes: Axes) -> None:

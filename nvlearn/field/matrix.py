@@ -46,6 +46,11 @@ class Block:
         return sorted(filter(is_gpu, self.columns), key=number)
 
     @property
+    def nics(self) -> list[str]:
+        """The names of the other columns, in order."""
+        return [name for name in self.columns if not is_gpu(name)]
+
+    @property
     def foreign(self) -> bool:
         """Whether the cells hold words that nvidia-smi does not print."""
         cells = [c for row in self.rows.values() for c in row if c]

@@ -83,12 +83,11 @@ def explain(block: Block, stated: Gpu | None) -> Document:
     per_link = fabric.per_link
     rates = [0.0 if k == 0 else round(k * per_link / GB, 6) if k and per_link else None
              for k in fabric.links]
-    nics = [c for c in block.columns if c not in names]
-    near = {str(number(gpu)): nearest(block, gpu, nics) for gpu in names}
+    near = {str(number(gpu)): nearest(block, gpu) for gpu in names}
     findings = [*damage(block), *faults(block, counts, fabric, stated), *notes(block, fabric)]
     return Topo(
         n, sum(map(block.whole, names)), labels, fabric.links, fabric.kind, joined,
-        fabric.generation, rates, nics, {gpu: found for gpu, found in near.items() if found},
+        fabric.generation, rates, block.nics, {gpu: found for gpu, found in near.items() if found},
         tuple(findings), [*map(number, names)], block.legend, stated.name if stated else None)
 
 
@@ -97,15 +96,17 @@ def link_number(label: str | None) -> int | None:
     return None if label is None else int(label[2:]) if label[:2] == "NV" else 0
 
 
-def between(block: Block, gpu: str, nic: str) -> int | None:
-    """Return how far a NIC is from a GPU, from either row; None if that was not read."""
-    return NEAR.get(block.cell(gpu, nic) or block.cell(nic, gpu) or "")
+def ways(block: Block, gpu: str) -> dict[str, int]:
+    """Return how far each NIC is from a GPU, from either row, where that was read."""
+    labels = {nic: block.cell(gpu, nic) or block.cell(nic, gpu) for nic in block.nics}
+    return {nic: NEAR[label] for nic, label in labels.items() if label and label in NEAR}
 
 
-def nearest(block: Block, gpu: str, nics: Sequence[str]) -> list[str]:
+def nearest(block: Block, gpu: str) -> list[str]:
     """Return the NICs that are nearest to a GPU."""
-    far = {nic: way for nic in nics if (way := between(block, gpu, nic)) is not None}
-    return [nic for nic, way in far.items() if way == min(far.values())]
+    far = ways(block, gpu)
+    best = min(far.values(), default=0)
+    return [nic for nic, way in far.items() if way == best]
 
 
 def damage(block: Block) -> Iterator[Finding]:
@@ -162,8 +163,6 @@ def notes(block: Block, fabric: Fabric) -> Iterator[Finding]:
     if len(rates) > 1:
         told = "; ".join(f"{', '.join(names)}: {rate}" for rate, names in rates.items())
         yield found("ambiguous", ways=told)
-    nics = [c for c in block.columns if c not in block.gpus]
-    best = {number(gpu): min((w for nic in nics if (w := between(block, gpu, nic)) is not None),
-                             default=0) for gpu in block.gpus}
+    best = {number(gpu): min(ways(block, gpu).values(), default=0) for gpu in block.gpus}
     if far := [gpu for gpu, way in best.items() if way > NEAR["PHB"]]:
         yield found("nic_far", far)
