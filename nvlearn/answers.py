@@ -34,7 +34,7 @@ class Told(str):
         return str(self)
 
 
-def table(name: str) -> dict[str, Any]:
+def table(name: str) -> dict[str, dict[str, Any]]:
     """Return a table of the package's data folder by its entries' ids."""
     return {entry["id"]: entry for entry in read_table(name)["entry"]}
 
@@ -45,8 +45,7 @@ def find(name: str, key: str) -> dict[str, Any]:
     if key not in entries:
         known = ", ".join(entries)
         raise KeyError(f"There is no entry {key!r} in {name}; the ids are: {known}.")
-    entry: dict[str, Any] = entries[key]
-    return entry
+    return entries[key]
 
 
 def is_blank(answer: object) -> bool:
@@ -92,11 +91,9 @@ def read_answer(answer: object, unit: str, direction: str = "") -> float:
     try:
         value = float(cast(Any, plain)) * factor  # a learner may answer with anything
     except (TypeError, ValueError, OverflowError):
-        if not isinstance(answer, str):
-            raise _unreadable(answer, unit) from None
-        value = _quantity(answer, unit, base, direction)
+        value = _quantity(answer, base, direction) if isinstance(answer, str) else math.nan
     if not 0 <= value < math.inf:
-        raise _unreadable(answer, unit)
+        raise units.UnitError(words("answer.unreadable", answer=repr(answer)[:60], unit=unit))
     return value
 
 
@@ -106,17 +103,13 @@ def in_unit(value: float, entry: Mapping[str, Any]) -> str:
     return " ".join(filter(None, (shown, entry["unit"], entry.get("direction", ""))))
 
 
-def _unreadable(answer: object, unit: str) -> units.UnitError:
-    return units.UnitError(words("answer.unreadable", answer=repr(answer)[:60], unit=unit))
-
-
-def _quantity(answer: str, unit: str, base: str, direction: str) -> float:
+def _quantity(answer: str, base: str, direction: str) -> float:
+    """Read a text in a base unit and in the direction asked for; NaN if it is of another kind."""
     read = units.read(answer)
-    value, found = read.value, read.unit
-    if (found, base) == ("bit/s", "B/s"):
-        value, found = value / units.BITS_PER_BYTE, base
-    if found != base:
-        raise _unreadable(answer, unit)
+    in_bits = (read.unit, base) == ("bit/s", "B/s")
+    if read.unit != base and not in_bits:
+        return math.nan
+    value = read.value / units.BITS_PER_BYTE if in_bits else read.value
     if direction == "both ways" and read.direction == "one way":
         return value * 2
     return value / 2 if direction == "one way" and read.direction == "both ways" else value
@@ -132,10 +125,8 @@ def slip_sentence(code: str | None) -> str:
         return words(f"own_slip.{code}")
 
 
-def slip(
-    answer: float, truth: float, extra: Mapping[str, float] | None = None, tolerance: float = 0.01,
-    unit: str = "", direction: str = "",
-) -> str | None:
+def slip(answer: float, truth: float, extra: Mapping[str, float] | None = None,
+         tolerance: float = 0.01, unit: str = "", direction: str = "") -> str | None:
     """Return the code of the slip that turns the truth into the answer, or None.
 
     `extra` maps codes of an exercise's own slips to the wrong values that they give; they are
@@ -157,13 +148,23 @@ def slip(
     return None
 
 
-def recognise(
-    entry: Mapping[str, Any], answers: Sequence[float], truths: Sequence[float],
-    wrongs: Sequence[Mapping[str, float]],
-) -> str | None:
+def recognise(entry: Mapping[str, Any], answers: Sequence[float], truths: Sequence[float],
+              wrongs: Sequence[Mapping[str, float]]) -> str | None:
     """Return the slip that explains every answer, or None."""
     tolerance = entry.get("tolerance", 0.01)
     trials = zip(answers, truths, wrongs, strict=True)
     asked = {"unit": entry.get("unit", ""), "direction": entry.get("direction", "")}
     codes = {slip(answer, truth, wrong, tolerance, **asked) for answer, truth, wrong in trials}
     return codes.pop() if len(codes) == 1 else None
+
+
+def near(entry: Mapping[str, Any], given: float, truth: float) -> bool:
+    """Return whether an answer is as close to the truth as its entry asks."""
+    return bool(abs(given - truth) <= entry.get("tolerance", 0.01) * abs(truth))
+
+
+def judge(entry: Mapping[str, Any], answer: object) -> tuple[float, float, str | None]:
+    """Return a learner's answer, the truth and the slip between them; UnitError if unreadable."""
+    given = read_answer(answer, entry["unit"], entry.get("direction", ""))
+    truth = compute(entry)
+    return given, truth, recognise(entry, [given], [truth], [wrong_values(entry, truth)])

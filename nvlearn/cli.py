@@ -1,4 +1,4 @@
-"""The command line: `nvlearn lab`, `demo`, `why`, `read`."""
+"""The command line: `nvlearn lab`, `demo`, `why`, `read`, `measure`."""
 
 from __future__ import annotations
 
@@ -91,6 +91,7 @@ def parser() -> Parser:
     demo_options(command(commands, "demo", demo))
     why_options(command(commands, "why", why))
     read_options(command(commands, "read", read))
+    measure_options(command(commands, "measure", measure))
     return top
 
 
@@ -134,7 +135,22 @@ def read_options(made: Parser) -> None:
     """Add the options of `nvlearn read`."""
     made.add_argument("file", metavar="FILE", help=words("cli.help.file"))
     made.add_argument("--gpu", metavar='"RTX 3090"', help=words("cli.help.gpu"))
+    made.add_argument("--plot", metavar="FILE.svg", help=words("cli.help.plot"))
     made.add_argument("--json", action="store_true", help=words("cli.help.json"))
+
+
+def measure_options(made: Parser) -> None:
+    """Add the options of `nvlearn measure`."""
+    add = made.add_argument
+    add("--engine", choices=("mpi", "torch"), help=words("cli.help.engine"))
+    add("--ranks", type=int, default=2, metavar="2", help=words("cli.help.ranks"))
+    add("--from", dest="least", type=size, default=8, metavar="8B", help=words("cli.help.least"))
+    add("--to", dest="most", type=size, default=1 << 26, metavar="64MiB",
+        help=words("cli.help.most"))
+    add("--repeat", type=int, default=20, metavar="20", help=words("cli.help.repeat"))
+    add("--warmup", type=int, default=5, metavar="5", help=words("cli.help.warmup"))
+    add("--save", metavar="FILE", help=words("cli.help.save"))
+    add("--json", action="store_true", help=words("cli.help.json"))
 
 
 def refuse(kind: str, text: str) -> argparse.ArgumentTypeError:
@@ -186,6 +202,16 @@ def duration(text: str) -> float:
     except UnitError:
         value = math.nan
     return within(str(value), "compute", text)
+
+
+def size(text: str) -> int:
+    """Read a size in bytes: 8, 64 KiB, 1GB."""
+    from nvlearn.units import UnitError, parse_size
+
+    try:
+        return int(text) if text.isdecimal() else round(parse_size(text))
+    except UnitError:
+        raise refuse("size", text) from None
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -254,6 +280,10 @@ def read(options: argparse.Namespace) -> int:
     with sys.stdin.buffer if options.file == "-" else open(options.file, "rb") as source:
         lines = (line.decode("utf-8", "replace") for line in source)
         documents = field.read(lines, options.gpu)
+    if options.plot:
+        from nvlearn import figures
+
+        figures.reading(documents[0]).save(options.plot)
     if options.json:
         told = json.dumps({"documents": [each.as_json() for each in documents]}, indent=1)
     else:
@@ -261,6 +291,25 @@ def read(options: argparse.Namespace) -> int:
     sys.stdout.write(told + "\n")
     only_strange = all(isinstance(each, field.Unsupported) for each in documents)
     return WRONG_INPUT if only_strange else 0
+
+
+def measure(options: argparse.Namespace) -> int:
+    """Run a real all-reduce on this machine; keep its log, and explain it."""
+    from datetime import datetime
+
+    from nvlearn import field, measure
+
+    plan = measure.Plan(options.least, options.most, options.repeat, options.warmup)
+    target = Path(options.save or f"nvlearn-measure-{datetime.now():%Y%m%d-%H%M%S}.txt")
+    shown = None if options.json else sys.stdout
+    done = measure.run(options.engine, options.ranks, plan, target, shown)
+    if options.json:
+        documents = field.read(target.read_text(encoding="utf-8"))
+        told = json.dumps({"documents": [each.as_json() for each in documents]}, indent=1)
+    else:
+        told = words("measure.kept", file=target, done=done, of=len(plan.sizes))
+    sys.stdout.write(told + "\n")
+    return 0 if done == len(plan.sizes) else INTERRUPTED
 
 
 def lab(options: argparse.Namespace) -> int:

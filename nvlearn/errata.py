@@ -57,11 +57,6 @@ class Erratum:
     source: tuple[str, ...]
     numbers: tuple[Number, ...] = ()
 
-    def compute(self) -> dict[str, tuple[float, ...]]:
-        """Return the numbers afresh from their formulas: those said and those that are right."""
-        both = [(n.side, n.compute()) for n in self.numbers]
-        return {side: tuple(x for s, x in both if s == side) for side in SIDES}
-
     def rows(self) -> list[tuple[str, str]]:
         """Return the entry for a reader: both sentences, then each number with its unit."""
         numbers = [(words(f"errata.{n.side}"), f"{n.label}: {n.text()}") for n in self.numbers]
@@ -86,8 +81,8 @@ def _record(kind: type[Any], data: Mapping[str, Any], where: str) -> Any:
     names = {field.name for field in fields(kind)}
     free = {field.name for field in fields(kind) if field.default is not MISSING}
     for name in sorted((names - free) ^ (set(data) - free)):
-        fault = "has no field" if name in names else "has an unknown field"
-        raise ValueError(f"errata.toml: {where} {fault} {name!r}.")
+        fault = "no" if name in names else "an unknown"
+        raise ValueError(f"errata.toml: {where} has {fault} field {name!r}.")
     return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in data.items()})
 
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nvlearn import catalog, formulas, units
-from nvlearn.data import read_table
+from nvlearn.data import read_table, read_text
 from nvlearn.i18n import words
 from nvlearn.topology.graph import FloatArray, Topology
 
@@ -336,6 +335,11 @@ class Table(NamedTuple):
     times: FloatArray
     busbw: FloatArray
 
+    @property
+    def factor(self) -> float:
+        """Bus bandwidth over size / time."""
+        return float(formulas.busbw_factor(self.ranks, self.collective))
+
 
 class Residuals(NamedTuple):
     """What a fit leaves: relative errors (fitted / measured - 1) in order of size.
@@ -378,8 +382,7 @@ def tables() -> tuple[Table, ...]:
     """
     found = []
     for row in read_table("published")["tables"]:
-        path = files("nvlearn") / "data" / "published" / f"{row['file']}.csv"
-        lines = [x for x in csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+        lines = [x for x in csv.DictReader(read_text(f"published/{row['file']}.csv").splitlines())
                  if x["machine"] == row["machine"] and row.get("gpu", x["gpu"]) == x["gpu"]]
         for (collective, n), group in groupby(lines, lambda x: (x["collective"], x["ranks"])):
             cells = [[float(x[key]) for key in ("bytes", "time_us", "busbw_GBps")] for x in group]

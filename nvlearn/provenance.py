@@ -50,9 +50,8 @@ def why(text: str) -> list[str]:
 
 def _title(record: Record, name: str) -> str:
     """Say whose figure it is and which; a single figure says both by its name."""
-    if isinstance(record, Fact) and name == "value":
-        return record.name
-    return f"{record.name}, {words(f'catalog.{name}')}"
+    alone = isinstance(record, Fact) and name == "value"
+    return record.name if alone else f"{record.name}, {words(f'catalog.{name}')}"
 
 
 @cache

@@ -7,7 +7,6 @@ bytes and GiB 2^30. A text that says no direction means one way.
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
 from typing import NamedTuple
 
 KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
@@ -15,10 +14,11 @@ KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
 NS, US, MS, MINUTE, HOUR, DAY = 1e-9, 1e-6, 1e-3, 60.0, 3600.0, 86400.0
 BITS_PER_BYTE = 8
 
-_PREFIXES: dict[str, float] = {
-    "": 1, "k": KB, "K": KB, "M": MB, "G": GB, "T": TB, "P": 1e15,
-    "Ki": KIB, "Mi": MIB, "Gi": GIB, "Ti": TIB, "Pi": 2**50,
-    "kilo": KB, "mega": MB, "giga": GB, "tera": TB, "kibi": KIB, "mebi": MIB, "gibi": GIB}
+_DECIMAL: dict[str, float] = {"": 1, "k": KB, "M": MB, "G": GB, "T": TB, "P": 1e15}
+_BINARY: dict[str, float] = {"": 1, "Ki": KIB, "Mi": MIB, "Gi": GIB, "Ti": TIB, "Pi": 2**50}
+_WORDS = {"k": "kilo", "M": "mega", "G": "giga", "T": "tera", "P": "peta"}
+_PREFIXES = _DECIMAL | _BINARY | {word: _DECIMAL[prefix] for prefix, word in _WORDS.items()} | {
+    "K": KB, "kibi": KIB, "mebi": MIB, "gibi": GIB}
 _THINGS = {"b": "bit", "bit": "bit", "B": "B", "byte": "B", "T": "T/s", "baud": "Bd", "bd": "Bd"}
 _TIMES = {
     "ns": NS, "us": US, "\u03bcs": US, "ms": MS, "s": 1.0, "sec": 1.0, "second": 1.0,
@@ -32,19 +32,15 @@ _DIRECTION = re.compile(
     r"|way)\b|\buni(?:-?directional)?\b|\bsimplex\b)|(?P<both>\bboth (?:ways|directions)\b"
     r"|\bbi-?dir(?:ectional)?\b|\btwo[- ]ways?\b|(?:\bfull[- ]?)?\bduplex\b))[)\]]*",
     re.IGNORECASE)
-_SCALES: dict[str, Sequence[tuple[float, str]]] = {
-    "B": [(1, "B"), (KB, "kB"), (MB, "MB"), (GB, "GB"), (TB, "TB"), (1e15, "PB")],
-    "B binary": [(1, "B"), (KIB, "KiB"), (MIB, "MiB"), (GIB, "GiB"), (TIB, "TiB")],
-    "bit": [(1, "b"), (KB, "kb"), (MB, "Mb"), (GB, "Gb"), (TB, "Tb")],
+_SHOWN = {"B": "B", "bit": "b", "B/s": "B/s", "bit/s": "b/s", "T/s": "T/s", "Bd": "Baud"}
+_SCALES = {unit: [(factor, prefix + name) for prefix, factor in _DECIMAL.items()]
+           for unit, name in _SHOWN.items()} | {
+    "B binary": [(factor, f"{prefix}B") for prefix, factor in _BINARY.items()],
     "s": [(NS, "ns"), (US, "\u00b5s"), (MS, "ms"), (1, "s"), (MINUTE, "min"), (HOUR, "h"),
-          (DAY, "days")],
-    "T/s": [(MB, "MT/s"), (GB, "GT/s")],
-    "Bd": [(MB, "MBaud"), (GB, "GBaud")]}
-_SCALES |= {f"{u}/s": [(f, f"{name}/s") for f, name in _SCALES[u]] for u in ("B", "bit")}
+          (DAY, "days")]}
 _KINDS = {
     "B": "a size", "bit": "a size in bits", "B/s": "a rate", "bit/s": "a rate in bits",
     "s": "a time", "T/s": "a count of transfers", "Bd": "a count of symbols"}
-_BITS = {"b": "bits", "kb": "kilobits", "Mb": "megabits", "Gb": "gigabits", "Tb": "terabits"}
 
 
 class UnitError(ValueError):
@@ -80,8 +76,6 @@ def base_unit(unit: str) -> tuple[float, str]:
 def to_base(value: float, unit: str) -> tuple[float, str]:
     """Return a number in its base unit; what is only counted stays what it is."""
     factor, base = base_unit(unit)
-    if factor == 1:
-        return value, base
     return value * factor if factor > 1 else value / round(1 / factor), base
 
 
@@ -141,8 +135,9 @@ def _expect(text: str, wanted: tuple[str, ...], what: str) -> Quantity:
     sentence = f"{shown} {is_a}, {what} was expected"
     if unit == "bit" and "B" in wanted:
         number, name = _scaled(value, "bit", 4).split()
-        sentence = f"{shown} is {number} {_BITS[name]}, {format_size(value / BITS_PER_BYTE)}; "
-        sentence += f"write '{number} {name.replace('b', 'B')}' if you mean bytes"
+        sentence = (f"{shown} is {number} {_WORDS.get(name[0], '')}bits, "
+                    f"{format_size(value / BITS_PER_BYTE)}; "
+                    f"write '{number} {name.replace('b', 'B')}' if you mean bytes")
     elif unit in ("T/s", "Bd") and "B/s" in wanted:
         lanes16 = format_rate(value * 16 / BITS_PER_BYTE)
         more = f" (x16: {lanes16} before framing)" if unit == "T/s" else ", after bits per symbol"

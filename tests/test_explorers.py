@@ -13,6 +13,7 @@ import ipywidgets as widgets
 import pytest
 
 import nvlearn
+from nvlearn import nccl
 from nvlearn.explorers import (
     ChoiceControl,
     Explorer,
@@ -21,12 +22,16 @@ from nvlearn.explorers import (
     bandwidth_explorer,
     city_explorer,
     demo_explorer,
+    fit_explorer,
     generations_explorer,
+    paste_box,
+    winner_explorer,
 )
 from nvlearn.figures import Picture, bandwidth_train
 
 MAKERS = [
     bandwidth_explorer, demo_explorer, city_explorer, generations_explorer, all_reduce_explorer,
+    fit_explorer, winner_explorer,
 ]  # fmt: skip
 each_explorer = pytest.mark.parametrize("make", MAKERS)
 
@@ -247,3 +252,57 @@ def test_a_thousand_changes_leave_memory_flat(make: Callable[[], Explorer]) -> N
     change(1000)
     gc.collect()
     assert sys.getallocatedblocks() - before < 1000  # not one block a change is kept
+
+
+def test_the_paste_box_opens_on_a_fault_and_reads_every_sample() -> None:
+    box = paste_box()
+    assert "GPU2" in shown(box)
+    assert "Something is wrong with GPU2" in box.picture.svg
+    for label in box.presets:
+        box.preset_buttons.value = label
+        assert box.preset_buttons.value == label
+        shown(box)
+    assert box.picture.data["winners"]  # the last sample is a log, so a curve
+
+
+def test_the_paste_box_says_of_a_strange_text_what_is_wrong_and_renders_nothing_of_it() -> None:
+    box = paste_box()
+    before = box.picture
+    box.controls["text"].value = '<img src=x onerror="alert(1)">'
+    assert "No printout was found" in box.alert_box.value
+    assert "<img" not in box.alert_box.value
+    assert box.picture is before
+    box.controls["gpu"].value = "<b>H900</b>"
+    assert "<b>" not in box.alert_box.value
+
+
+def test_hostile_words_of_a_printout_are_never_html() -> None:
+    name = "Tesla <script>alert(1)</script>"
+    box = paste_box(f"GPU 0: {name} (UUID: GPU-0)\n\t Link 0: 25.781 GB/s\n")
+    assert box.error is None
+    for told in (box.sentence_box.value, box.code_box.value, box.picture.html(), box.picture.svg):
+        assert "<script" not in told
+    assert "alert" in box.sentence
+
+
+def test_the_fit_explorer_agrees_with_the_fit() -> None:
+    explorer = fit_explorer()
+    explorer.set(curve="line")
+    table = next(t for t in nccl.tables() if t.name == "8x A100")
+    line = nccl.fit_line(table.sizes, table.times, ranks=8)
+    assert f"more than {line.left.median:.0%}" in explorer.sentence
+    assert f"worst by {line.left.worst:.0%}" in explorer.sentence
+    explorer.set(curve="nccl")
+    fit = nccl.fit(table.machine, table.sizes, table.times)
+    assert f"more than {fit.left.median:.0%}" in explorer.sentence
+
+
+def test_the_winner_explorer_shows_what_the_model_predicts() -> None:
+    explorer = winner_explorer()
+    names = explorer.picture.data["winners"]
+    machine = nccl.machine("DGX H100")
+    found = nccl.predict(machine, "all_reduce", [2.0**10, 2.0**34])
+    told = [f"{a} {p}" for a, p in zip(found.algorithm, found.protocol, strict=True)]
+    assert [names[2][0], names[2][-1]] == told == ["ring LL", "nvls Simple"]
+    explorer.set(nvls=False)
+    assert not any("nvls" in name for row in explorer.picture.data["winners"] for name in row)

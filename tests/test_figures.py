@@ -186,13 +186,11 @@ def test_a_table_is_the_same_in_text_and_html() -> None:
     ("wrong", "sentence"),
     [
         (lambda: figures.bandwidth_train(2, 100e9, 18, 3), "directions"),
-        (lambda: figures.generations(rows=[]), "two generations"),
         (lambda: figures.step_timeline([]), "one interconnect or more"),
         (lambda: figures.size_curves([]), "Size curves need"),
         (lambda: figures.size_curves([figures.Series("x", [1, 2], [0, float("nan")])]), "above 0"),
         (lambda: figures.size_curves([figures.Series("x", [1, 2], [1, 2])], (), "speed"), "busbw"),
         (lambda: figures.matrix([[0, float("inf")], [1, 0]], "links"), "no infinite values"),
-        (lambda: figures.matrix([[0, 1], [1, 0]], "links", names=["a"]), "a name for each"),
     ],
 )
 def test_what_cannot_be_drawn_gets_a_sentence(wrong, sentence: str) -> None:

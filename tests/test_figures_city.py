@@ -174,14 +174,14 @@ def test_fill_follows_the_load() -> None:
     picture = city_map(machine, loads(machine, [(0, 1), (0, 4), (2, 1)]))
     used = {(line.a, line.b): line.use for line in picture.data["lines"] if max(line.use) > 0}
     assert used == {("GPU0", "GPU1"): [1, 0], ("GPU0", "GPU4"): [1, 0], ("GPU1", "GPU2"): [0, 1]}
-    texts = [e.text for e in ElementTree.fromstring(picture.layers[1]).iter(f"{SVG}text")]
+    texts = [e.text for e in ElementTree.fromstring(picture.layers[4]).iter(f"{SVG}text")]
     assert texts.count("100%") == 3
     fills = [e.attrib for e in ElementTree.fromstring(picture.layers[1]).iter(f"{SVG}path")]
     assert {f["stroke"] for f in fills} == {style.JAM}
     ways = sum(f["d"].count("M") for f in fills)
     assert ways == 3
     trains = ElementTree.fromstring(picture.layers[3]).iter(f"{SVG}path")
-    assert sum(t.attrib["d"].count("M") for t in trains) == 6  # each is cut by its sign
+    assert sum(t.attrib["d"].count("M") for t in trains) == 3  # signs lie above them
 
 
 @pytest.mark.parametrize(("use", "is_level"), [(0, 0), (0.6, 0), (0.61, 1), (0.94, 1), (0.95, 2)])
@@ -193,20 +193,30 @@ def test_only_what_changes_is_sent_again() -> None:
     machine = system("DGX-1 V100")
     one = city_map(machine, loads(machine, [(0, 1)])).layers
     other = city_map(machine, loads(machine, [(1, 0), (0, 1), (2, 3)])).layers
-    assert len(one) == 4
+    assert len(one) == 5
     assert one[2] == other[2]
+    assert all(one[i] != other[i] for i in (1, 3, 4))
+
+
+def test_trains_go_on_while_lines_only_fill() -> None:
+    machine = system("DGX-1 V100")
+    pattern = [(0, 1), (0, 4)]
+    one, other = (city_map(machine, loads(machine, pattern, rate)).layers for rate in (5e9, 9e9))
     assert one[1] != other[1]
-    assert one[3] != other[3]
+    assert one[3] == other[3]
+    assert one[4] != other[4]
 
 
 def test_trains_are_faster_on_more_bandwidth_and_move_only_where_wanted() -> None:
     pace = []
     for name in ("tree 2", "DGX-1 P100", "DGX H100"):
-        layer = city_map(MACHINES[name]()).layers[-1]
+        layer = city_map(MACHINES[name]()).layers[3]
         assert "@media (prefers-reduced-motion:no-preference)" in layer
         assert "animation:" not in layer.partition("@media")[0]
         pace.append(min(map(float, re.findall(r"animation-duration:([\d.]+)s", layer))))
-    assert "nv-city" not in "".join(city_map(MACHINES["tree 2"]()).layers[:-1])
+    others = [*city_map(MACHINES["tree 2"]()).layers]
+    assert "nv-city" in others.pop(3)
+    assert "nv-city" not in "".join(others)
     assert pace[1] > pace[2]
     assert pace[0] > pace[2]
 
@@ -214,7 +224,7 @@ def test_trains_are_faster_on_more_bandwidth_and_move_only_where_wanted() -> Non
 def test_a_cut_line_carries_no_train_and_is_crossed() -> None:
     whole, cut = (city_map(m) for m in (system("DGX-1 V100"),
                                         system("DGX-1 V100").without_link(0, 3)))  # fmt: skip
-    count = [sum(e.attrib["d"].count("M") for e in ElementTree.fromstring(p.layers[-1]).iter(
+    count = [sum(e.attrib["d"].count("M") for e in ElementTree.fromstring(p.layers[3]).iter(
         f"{SVG}path")) for p in (whole, cut)]  # fmt: skip
     assert count[0] - count[1] == 2
     assert "out of order" in cut.svg
@@ -227,14 +237,6 @@ def test_the_legend_names_only_what_is_there() -> None:
     mixed = city_map(MACHINES["mixed"]()).svg
     for text in ("NVLink, 25 GB/s one way", "NVLink, 2 links, 50 GB/s one way", "PCIe, 16 GB/s"):
         assert f">{text}" in mixed
-
-
-def test_highlights() -> None:
-    machine = system("DGX-1 V100")
-    plain, marked = city_map(machine), city_map(machine, highlight=[3, (0, 4)])
-    extra = marked.layers[2].count(style.INK) - plain.layers[2].count(style.INK)
-    assert extra == 4  # three frames and a line
-    assert city_map(MACHINES["8 racks"](), highlight=[100]).svg
 
 
 def test_ways_meet_their_stations() -> None:

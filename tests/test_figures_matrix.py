@@ -11,7 +11,7 @@ from picture_checks import SVG, contrast, luminance
 
 from nvlearn.figures import style
 from nvlearn.figures.matrix import colours, matrix
-from nvlearn.topology import full_mesh, ring, system
+from nvlearn.topology import ring, system
 
 V100 = system("DGX-1 V100")
 CASES = {
@@ -102,21 +102,6 @@ def test_values_are_written_while_they_can_be_read() -> None:
     assert small.count(">NV2</text>") == 16
     assert large.count("<text") < 40
     assert matrix([[0, 4e7], [1e6, 0]], "traffic").svg.count(">40</text>") == 1
-
-
-def test_highlights_frame_rows_columns_and_cells() -> None:
-    svg = matrix(full_mesh(4, 1e9).link_matrix(), "links",
-                 highlight=[(1, None), (None, 2), (3, 0)]).svg  # fmt: skip
-    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" '
-                       r'fill="none"', svg)  # fmt: skip
-    assert boxes == [("84", "224", "464", "116"), ("316", "108", "116", "464"),
-                     ("84", "456", "116", "116")]  # fmt: skip
-
-
-def test_names_and_title_can_be_given() -> None:
-    svg = matrix([[0, 1], [1, 0]], "links", names=["alpha", "beta"], title="mine").svg
-    assert ">alpha</text>" in svg
-    assert ">mine</text>" in svg
 
 
 @pytest.mark.parametrize("values", [[[1, 2]], [1, 2, 3]])

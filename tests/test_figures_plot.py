@@ -45,10 +45,9 @@ def measured(quantity: str = "busbw") -> list[Series]:
 
 PICTURES = {
     "generations": generations,
-    "generations, one way": lambda: generations(both_ways=False, ghost=True),
-    "generations, log": lambda: generations(log=True, ghost=True),
+    "generations, one way": lambda: generations(both_ways=False),
+    "generations, log": lambda: generations(log=True),
     "generations, log, one way": lambda: generations(both_ways=False, log=True),
-    "generations, two": lambda: generations(rows=list(catalog.nvlinks().values())[:2]),
     "busbw": lambda: size_curves(models(half=2**22), measured(), "busbw", 450e9),
     "busbw, linear": lambda: size_curves(models(), measured(), "busbw", 450e9, log=False),
     "time": lambda: size_curves(models("time", 2**33), measured("time"), "time", 450e9),
@@ -189,17 +188,15 @@ def test_curves_have_gaps_and_no_infinities(axes: Axes) -> None:
 
 def test_marks_are_where_their_numbers_say(axes: Axes) -> None:
     sheet = Plot(axes)
-    sheet.vline(1e5)
-    sheet.hline(100)
-    sheet.band(1e5, 1e6, style.GROUND)
+    sheet.curve([1e5, 1e5], [axes.y.low, axes.y.high], "red", "4 4", 1.5)
+    sheet.curve([axes.x.low, axes.x.high], [100, 100], "red", "4 4", 1.5)
     sheet.points([1e4, 1e6], [10, 100], "red", "square", hollow=True)
     sheet.label(1e6, 100, "here <", 5, -3)
     picture = sheet.picture("title", "subtitle", "sentence", a=1)
-    upright, level, tint, dots = marks(picture)
-    (left, right), (low, high) = axes.at([1e5, 1e6], [axes.y.low, axes.y.high])
+    upright, level, dots = marks(picture)
+    (left, _), (low, high) = axes.at([1e5, 1e6], [axes.y.low, axes.y.high])
     across, down = axes.at([1e4, 1e6], [10, 100])
     for found, wanted in (
-        (tint, [(left, low), (left, high), (right, high), (right, low)]),
         (upright, [(left, low), (left, high)]),
         (level, [(axes.left, down[1]), (axes.right, down[1])]),
         (dots, np.column_stack([across, down])),
@@ -247,12 +244,10 @@ def test_the_axis_of_values_holds_them_and_stays(most: float, log: bool) -> None
 
 
 def test_only_the_upper_layer_changes_with_the_data() -> None:
-    for first, second in (
-        (size_curves(models(), line_rate=450e9), size_curves(models(half=1e6), line_rate=440e9)),
-        (generations(), generations(ghost=True)),
-    ):
-        assert first.layers[0] == second.layers[0]
-        assert first.layers[1] != second.layers[1]
+    first = size_curves(models(), line_rate=450e9)
+    second = size_curves(models(half=1e6), line_rate=440e9)
+    assert first.layers[0] == second.layers[0]
+    assert first.layers[1] != second.layers[1]
     assert generations().layers[0] != generations(both_ways=False).layers[0]
 
 
@@ -291,18 +286,6 @@ def test_generations_tell_factors_ratios_and_doubt() -> None:
     assert sum(text.endswith(" ?") for text in shown) == 3
     assert "NVLink and PCIe of one GPU, GB/s both ways" in shown
     assert "NVLink and PCIe of one GPU, GB/s one way" in one_way
-
-
-@pytest.mark.parametrize(("both_ways", "said"), [(True, "1,200"), (False, "600")])
-def test_the_source_s_mistake_is_crossed_out(both_ways: bool, said: str) -> None:
-    picture = generations(both_ways, ghost=True)
-    assert f"{said} in the source is wrong" in texts(picture)
-    assert picture.description.endswith("wrongly.")
-    hollow, cross = marks(picture, stroke=style.JAM)
-    assert hollow == cross[:1]
-    bare = generations(both_ways)
-    assert not marks(bare, stroke=style.JAM)
-    assert "wrongly" not in bare.description
 
 
 @pytest.mark.parametrize("quantity", ["busbw", "time"])

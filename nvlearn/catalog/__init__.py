@@ -10,7 +10,7 @@ Call a table with a name for one record, ask its plural for all of them.
 
 # isort: off
 from nvlearn.catalog.records import (
-    C2C, CatalogError, Domain, Fact, Figure, Gpu, MissingFigureError, Nic, NVLink, PCIe, Record,
+    CatalogError, Domain, Fact, Figure, Gpu, MissingFigureError, Nic, NVLink, PCIe, Record,
     Rival, Source, Switch, System)
 from nvlearn.catalog.tables import (
     c2c, domain, fact, gpu, nic, nvlink, pcie, rival, sources, switch, system)

@@ -180,11 +180,6 @@ class Domain(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class C2C(Record):
-    """NVLink-C2C between a CPU and a GPU."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Fact(Record):
     """A figure of its own, `value`, or a range up to `high`, about the record named by `of`."""
 

@@ -12,7 +12,7 @@ from nvlearn import units
 
 # isort: off
 from nvlearn.catalog.records import (
-    C2C, DIRECTIONS, KINDS, PROVENANCE, CatalogError, Domain, Fact, Figure, Gpu, Nic, NVLink,
+    DIRECTIONS, KINDS, PROVENANCE, CatalogError, Domain, Fact, Figure, Gpu, Nic, NVLink,
     PCIe, Record, Rival, Source, Switch, System)
 from nvlearn.data import read_table
 # isort: on
@@ -51,12 +51,11 @@ def multiply(product: list[str], column: Mapping[str, Any], known: Mapping[str, 
     factors = tuple(known[name] for name in product if name in known)
     if len(factors) < len(product):
         return stated
-    if stated:
-        return replace(stated, factors=factors)
-    plain = Figure(
+    plain = stated or Figure(
         0.0, units.base_unit(column["unit"])[1], column["direction"], column["scope"], "derived",
-        factors[0].source, all(f.settled for f in factors), column.get("note", ""), factors)
-    return replace(plain, value=plain.product())
+        factors[0].source, all(f.settled for f in factors), column.get("note", ""))
+    figure = replace(plain, factors=factors)
+    return figure if stated else replace(figure, value=figure.product())
 
 
 def read_row(record: type[R], file: str, row: Mapping[str, Any], columns: Mapping[str, Any]) -> R:
@@ -147,7 +146,7 @@ system = Table(System, "systems.toml", "system")
 nic = Table(Nic, "nics.toml", "network adapter")
 rival = Table(Rival, "rivals.toml", "fabric of another maker")
 domain = Table(Domain, "domains.toml", "NVLink domain")
-c2c = Table(C2C, "c2c.toml", "NVLink-C2C")
+c2c = Table(Record, "c2c.toml", "NVLink-C2C")
 fact = Table(Fact, "facts.toml", "single figure")
 TABLES: Mapping[str, Table[Any]] = {
     "nvlink": nvlink, "pcie": pcie, "switch": switch, "gpu": gpu, "nic": nic, "system": system,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from nvlearn.collectives.schedule import Schedule, Send, from_columns, schedule, send
+from nvlearn.collectives.schedule import Schedule, Send, from_phases, schedule, send
 
 
 def _ring_phase(members: np.ndarray, blocks: np.ndarray, first: int, *, add: bool) -> np.ndarray:
@@ -54,10 +54,9 @@ def ring_all_reduce(ranks: int, orders: Sequence[Sequence[int]] | None = None) -
     112
     """
     members, blocks = _one_ring(ranks, orders)
-    columns = [_ring_phase(members, blocks, 0, add=True),
-               _ring_phase(members, blocks, ranks - 1, add=False)]
-    return from_columns("ring all-reduce", "all_reduce", ranks, ranks * len(members),
-                        *np.concatenate(columns, axis=1))
+    return from_phases("ring all-reduce", "all_reduce", ranks, ranks * len(members),
+                       _ring_phase(members, blocks, 0, add=True),
+                       _ring_phase(members, blocks, ranks - 1, add=False))
 
 
 def ring_reduce_scatter(ranks: int) -> Schedule:
@@ -79,8 +78,8 @@ def ring_reduce_scatter(ranks: int) -> Schedule:
     >>> len(ring_reduce_scatter(8))
     56
     """
-    columns = _ring_phase(*_one_ring(ranks, None), 0, add=True)
-    return from_columns("ring reduce-scatter", "reduce_scatter", ranks, ranks, *columns)
+    phase = _ring_phase(*_one_ring(ranks, None), 0, add=True)
+    return from_phases("ring reduce-scatter", "reduce_scatter", ranks, ranks, phase)
 
 
 def ring_all_gather(ranks: int) -> Schedule:
@@ -102,8 +101,8 @@ def ring_all_gather(ranks: int) -> Schedule:
     >>> len(ring_all_gather(8))
     56
     """
-    columns = _ring_phase(*_one_ring(ranks, None), 0, add=False)
-    return from_columns("ring all-gather", "all_gather", ranks, ranks, *columns)
+    phase = _ring_phase(*_one_ring(ranks, None), 0, add=False)
+    return from_phases("ring all-gather", "all_gather", ranks, ranks, phase)
 
 
 def ring_broadcast(ranks: int, pieces: int = 16) -> Schedule:
@@ -146,12 +145,10 @@ def pairwise_all_to_all(ranks: int) -> Schedule:
 
     def sends() -> Iterator[Send]:
         for step in range(odd):
-            for rank in range(ranks):
-                other = (step - rank) % odd
-                if rank == odd:  # the last of an even number plays whoever would meet itself
-                    other = step * (odd + 1) // 2 % odd
-                elif other == rank:
-                    other = odd
+            alone = step * (odd + 1) // 2 % odd  # would meet itself: the last one's partner, if any
+            partners = [(step - rank) % odd for rank in range(odd)] + [alone]
+            partners[alone] = odd
+            for rank, other in enumerate(partners[:ranks]):
                 if other < ranks:
                     yield send(step, rank, other, other, into=rank)
 
@@ -228,15 +225,15 @@ def _tree_parent(rank: int, ranks: int) -> int:
     return up if up < ranks else rank ^ bit
 
 
-def _double_tree(ranks: int) -> list[list[int]]:
-    """The parents in two trees, -1 for the root; a rank is a leaf in at least one of them."""
-    first = [-1] + [_tree_parent(rank, ranks) for rank in range(1, ranks)]
-    if ranks % 2:
-        second = [(first[r - 1] + 1) % ranks if first[r - 1] >= 0 else -1 for r in range(ranks)]
-    else:
-        flip = [first[ranks - 1 - r] for r in range(ranks)]
-        second = [ranks - 1 - up if up >= 0 else -1 for up in flip]
-    return [first, second]
+def _double_tree(ranks: int) -> list[dict[int, int]]:
+    """The parents in two trees; a rank is a leaf in at least one of them."""
+    first = {rank: _tree_parent(rank, ranks) for rank in range(1, ranks)}
+    moved = [(rank + 1) % ranks if ranks % 2 else ranks - 1 - rank for rank in range(ranks)]
+    return [first, {moved[rank]: moved[up] for rank, up in first.items()}]
+
+
+def _depth(rank: int, parents: dict[int, int]) -> int:
+    return 1 + _depth(parents[rank], parents) if rank in parents else 0
 
 
 def double_tree_all_reduce(ranks: int, pieces: int = 8) -> Schedule:
@@ -258,16 +255,12 @@ def double_tree_all_reduce(ranks: int, pieces: int = 8) -> Schedule:
 
     def sends() -> Iterator[Send]:
         for half, parents in enumerate(_double_tree(ranks)):
-            depth = [0] * ranks
-            for rank in range(ranks):
-                up = parents[rank]
-                while up >= 0:
-                    depth[rank], up = depth[rank] + 1, parents[up]
-            for rank in (r for r in range(ranks) if parents[r] >= 0):
+            depth = [_depth(rank, parents) for rank in range(ranks)]
+            for rank, up in sorted(parents.items()):
                 for piece in range(pieces):
                     chunk, top = half * pieces + piece, piece + max(depth)
-                    yield send(top - depth[rank], rank, parents[rank], chunk, add=True)
-                    yield send(top + depth[rank] - 1, parents[rank], rank, chunk)
+                    yield send(top - depth[rank], rank, up, chunk, add=True)
+                    yield send(top + depth[rank] - 1, up, rank, chunk)
 
     return schedule(sends(), ranks, 2 * pieces, name="double tree")
 
@@ -332,10 +325,8 @@ def hierarchical_all_reduce(ranks: int, domain: int) -> Schedule:
     inside = np.arange(ranks).reshape(k, domain)
     shares = np.broadcast_to(np.arange(ranks).reshape(domain, k), (k, domain, k))
     across, parts = inside.T, np.arange(ranks).reshape(domain, k, 1)
-    columns = [
-        _ring_phase(inside, shares, 0, add=True),
-        _ring_phase(across, parts, domain - 1, add=True),
-        _ring_phase(across, parts, domain + k - 2, add=False),
-        _ring_phase(inside, shares, domain + 2 * k - 3, add=False)]
-    return from_columns("hierarchical all-reduce", "all_reduce", ranks, ranks,
-                        *np.concatenate(columns, axis=1))
+    return from_phases("hierarchical all-reduce", "all_reduce", ranks, ranks,
+                       _ring_phase(inside, shares, 0, add=True),
+                       _ring_phase(across, parts, domain - 1, add=True),
+                       _ring_phase(across, parts, domain + k - 2, add=False),
+                       _ring_phase(inside, shares, domain + 2 * k - 3, add=False))

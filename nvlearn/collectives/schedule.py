@@ -24,9 +24,8 @@ class Send(NamedTuple):
     add: bool
 
 
-def send(
-    step: int, source: int, target: int, chunk: int, *, into: int | None = None, add: bool = False
-) -> Send:
+def send(step: int, source: int, target: int, chunk: int, *, into: int | None = None,
+         add: bool = False) -> Send:
     """Return one transfer of a schedule.
 
     Parameters
@@ -134,10 +133,8 @@ class Schedule:
         return "\n".join(lines + [f"... {hidden} more steps"] * (hidden > 0))
 
 
-def schedule(
-    transfers: Iterable[Send], ranks: int, chunks: int, *, collective: str = "all_reduce",
-    name: str = "my schedule",
-) -> Schedule:
+def schedule(transfers: Iterable[Send], ranks: int, chunks: int, *, collective: str = "all_reduce",
+             name: str = "my schedule") -> Schedule:
     """Collect transfers into a schedule that `run` and `time` read.
 
     Parameters
@@ -171,14 +168,13 @@ def schedule(
             raise ValueError(f"{row} does not fit {ranks} ranks and {chunks} chunks: ranks are 0 "
                              f"to {ranks - 1} ({ranks} is the switch), chunks 0 to {chunks - 1}, "
                              "no rank sends to itself, and all are whole numbers.")
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
-    return from_columns(name, collective, ranks, chunks, *columns)
+    phase = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+    return from_phases(name, collective, ranks, chunks, phase)
 
 
-def from_columns(
-    name: str, collective: str, ranks: int, chunks: int, *columns: np.ndarray
-) -> Schedule:
-    """Return a schedule from six columns that are in step order already.
+def from_phases(name: str, collective: str, ranks: int, chunks: int,
+                *phases: np.ndarray) -> Schedule:
+    """Return a schedule from its phases, one after another, each in step order already.
 
     Parameters
     ----------
@@ -186,7 +182,7 @@ def from_columns(
         As for `schedule`.
     ranks, chunks : int
         As for `schedule`.
-    *columns : int arrays, shape (transfers,)
+    *phases : int arrays, shape (6, transfers)
         Step, source, target, chunk, into and add.
 
     Raises
@@ -196,14 +192,14 @@ def from_columns(
 
     Lesson 06.
 
-    >>> len(from_columns("none", "all_reduce", 2, 1, *[[]] * 6))
+    >>> len(from_phases("none", "all_reduce", 2, 1, np.empty((6, 0), dtype=int)))
     0
     """
     if collective not in KINDS:
         raise ValueError(f"{collective!r} is no collective here; choose one of {', '.join(KINDS)}.")
     if ranks < 1 or chunks < 1:
         raise ValueError(f"{name} needs at least 1 rank and 1 chunk, not {ranks} and {chunks}.")
-    step, source, target, chunk, into, add = (np.array(c, dtype=np.int64) for c in columns)
+    step, source, target, chunk, into, add = np.concatenate(phases, axis=1)
     return Schedule(name, collective, ranks, chunks, step, source, target, chunk, into, add > 0)
 
 

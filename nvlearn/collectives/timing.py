@@ -2,18 +2,16 @@
 
 import heapq
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nvlearn.collectives.schedule import IntArray, Schedule, chunk_sizes
+from nvlearn.collectives.schedule import Schedule, chunk_sizes
 from nvlearn.topology import Topology
+from nvlearn.topology.graph import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 Route = tuple[int, ...]
 BLOCK = 1 << 15  # transfers looked at together, so that they stay in the cache
 
@@ -131,9 +129,8 @@ def _route(plan: Schedule, topology: Topology, source: int, target: int) -> Rout
     return (edge["index"],)
 
 
-def _waves(
-    plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route], late: FloatArray
-) -> tuple[FloatArray, FloatArray] | None:
+def _waves(plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route],
+           late: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Time whole steps at once, or return None where that would not be exact.
 
     It is exact when all steps are alike and every link carries one pair, the first of a route
@@ -149,14 +146,15 @@ def _waves(
     narrow, lag = np.array([cap[route[0]] for route in routes])[here], late[here]
     start, end = np.split(np.empty(2 * len(plan) + 1), [len(plan)])
     end[-1] = 0.0  # what a transfer that waits for nothing waits for
-    free, cost, size = np.zeros(len(here)), np.empty(len(here)), sizes.astype(float)
-    rows = (start, end[:-1], parent, plan.chunk)
-    for begin, finish, wait, chunk in zip(*(row.reshape(shape) for row in rows), strict=True):
+    free = np.zeros(len(here))
+    # Until a transfer's end is known, its time on the link stands there (one array less to read).
+    sizes.astype(float).take(plan.chunk, out=end[:-1], mode="clip")
+    starts, ends, waits = (column.reshape(shape) for column in (start, end[:-1], parent))
+    ends /= narrow
+    for begin, finish, wait in zip(starts, ends, waits, strict=True):
         end.take(wait, out=begin, mode="clip")
         np.maximum(begin, free, out=begin)
-        size.take(chunk, out=cost, mode="clip")
-        np.divide(cost, narrow, out=cost)
-        np.add(begin, cost, out=free)
+        np.add(begin, finish, out=free)
         np.add(free, lag, out=finish)
     # A transfer waits for all arrivals in its place: an older one must not come later.
     for block in (slice(i, i + BLOCK) for i in range(0, len(older), BLOCK)):
@@ -165,9 +163,8 @@ def _waves(
     return start, end[:-1]
 
 
-def _events(
-    plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route], late: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _events(plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route],
+            late: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Time one transfer after another, in the order in which things happen."""
     pair, source = plan.pairs[1], plan.source.tolist()
     route, lag, size = [routes[p] for p in pair], late[pair].tolist(), sizes[plan.chunk].tolist()
@@ -176,23 +173,28 @@ def _events(
     queue, ready = defaultdict[tuple[int, int], deque[int]](deque), [False] * len(plan)
     for t in range(len(plan)):  # a sender uses its link in the order of the schedule
         queue[source[t], route[t][0]].append(t)
-    places = _Places(plan)
+    uses, writes = _uses(plan)
+    come = [False] * len(plan)
     events: list[tuple[float, int, int]] = []  # time, transfer, hop; past the last hop: arrival
 
-    def release(now: float, transfers: Iterable[int]) -> None:
-        for t in transfers:
-            ready[t] = True
+    def release(now: float, place: int) -> None:
+        while uses[place]:
+            t, arrives = uses[place][0]
+            if arrives and not come[t]:
+                break
+            uses[place].popleft()
+            ready[t] |= not arrives
             line = queue[source[t], route[t][0]]
             while line and ready[line[0]]:
                 heapq.heappush(events, (now, line.popleft(), 0))
 
-    for place in list(places.waiting):
-        release(0.0, places.released(place))
+    for place in list(uses):
+        release(0.0, place)
     while events:
         now, t, hop = heapq.heappop(events)
         if hop == len(route[t]):
-            end[t] = now
-            release(now, places.arrived(t))
+            end[t], come[t] = now, True
+            release(now, writes[t])
             continue
         link = route[t][hop]
         begin = max(now, free[link])
@@ -208,32 +210,16 @@ def _events(
     return start, end
 
 
-class _Places:
-    """Which transfers wait for which arrivals, place by place (a chunk of a rank's array)."""
+def _uses(plan: Schedule) -> tuple[dict[int, deque[tuple[int, bool]]], list[int]]:
+    """For each place (a chunk of a rank's array) the transfers that leave and arrive, in order.
 
-    def __init__(self, plan: Schedule) -> None:
-        reads = (plan.source * plan.chunks + plan.chunk).tolist()
-        self.writes = (plan.target * plan.chunks + plan.into).tolist()
-        self.come: dict[int, list[bool]] = defaultdict(list)  # arrivals of a place, in step order
-        self.slot, self.needs = [0] * len(plan), [0] * len(plan)
-        self.waiting: dict[int, deque[int]] = defaultdict(deque)
-        self.done: dict[int, int] = defaultdict(int)  # how many of the first arrivals have come
-        for a, b in pairwise(plan.bounds.tolist()):
+    A transfer leaves as soon as all arrivals before it have come. Also where each one arrives.
+    """
+    reads = (plan.source * plan.chunks + plan.chunk).tolist()
+    writes = (plan.target * plan.chunks + plan.into).tolist()
+    uses = defaultdict[int, deque[tuple[int, bool]]](deque)
+    for a, b in pairwise(plan.bounds.tolist()):
+        for places, arrives in ((reads, False), (writes, True)):
             for t in range(a, b):
-                self.needs[t] = len(self.come[reads[t]])
-                self.waiting[reads[t]].append(t)
-            for t in range(a, b):
-                self.slot[t] = len(self.come[self.writes[t]])
-                self.come[self.writes[t]].append(False)
-
-    def arrived(self, t: int) -> Iterator[int]:
-        self.come[self.writes[t]][self.slot[t]] = True
-        return self.released(self.writes[t])
-
-    def released(self, place: int) -> Iterator[int]:
-        """Yield the transfers whose arrivals, the first so many of this place, have all come."""
-        come, line = self.come[place], self.waiting[place]
-        while self.done[place] < len(come) and come[self.done[place]]:
-            self.done[place] += 1
-        while line and self.needs[line[0]] <= self.done[place]:
-            yield line.popleft()
+                uses[places[t]].append((t, arrives))
+    return uses, writes

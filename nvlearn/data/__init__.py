@@ -9,6 +9,10 @@ from typing import Any
 @cache
 def read_table(name: str) -> dict[str, Any]:
     """Return a TOML table of this folder, such as "legends" or "catalog/gpus"."""
-    folder, _, file = name.rpartition("/")
-    path = files("nvlearn").joinpath("data", folder, f"{file}.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return tomllib.loads(read_text(f"{name}.toml"))
+
+
+def read_text(name: str) -> str:
+    """Return a text of this folder, such as "published/tartan_dgx1_p100.csv"."""
+    path = files("nvlearn").joinpath("data", *name.split("/"))
+    return path.read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """Checks of the lessons' exercises; a wrong answer is told which slip it looks like."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +30,6 @@ def check(id: str, answer: object) -> Check:
     return (_check_function if exercise["kind"] == "function" else _check_number)(exercise, answer)
 
 
-def ids() -> list[str]:
-    """Return the ids of all exercises."""
-    return list(answers.table("exercises"))
-
-
 def _passed(exercise: dict[str, Any]) -> Check:
     why = words(f"exercise.why.{exercise['id']}")
     return Check(True, f"{words('exercise.passed')} {why}")
@@ -45,23 +41,15 @@ def _wrong(said: str, slip: str | None) -> Check:
 
 
 def _check_number(exercise: dict[str, Any], answer: object) -> Check:
-    unit, direction = exercise["unit"], exercise.get("direction", "")
     if callable(answer):
         return Check(False, words("exercise.want_number"))
     try:
-        given = answers.read_answer(answer, unit, direction)
+        given, truth, slip = answers.judge(exercise, answer)
     except units.UnitError as error:
         return Check(False, str(error))
-    truth = answers.compute(exercise)
-    if _near(given, truth, exercise):
+    if answers.near(exercise, given, truth):
         return _passed(exercise)
-    slip = answers.recognise(exercise, [given], [truth], [answers.wrong_values(exercise, truth)])
     return _wrong(words("exercise.wrong", answer=answers.in_unit(given, exercise)), slip)
-
-
-def _near(given: float, truth: float, exercise: dict[str, Any]) -> bool:
-    tolerance: float = exercise.get("tolerance", 0.01)
-    return abs(given - truth) <= tolerance * abs(truth)
 
 
 def _check_function(exercise: dict[str, Any], answer: object) -> Check:
@@ -76,7 +64,7 @@ def _check_function(exercise: dict[str, Any], answer: object) -> Check:
         if isinstance(got, Check):
             # an exception and a missing return speak for themselves, whatever else is wrong
             return got
-        if not _near(got, truth, exercise):
+        if not answers.near(exercise, got, truth):
             misses.append((call, got, truth, answers.wrong_values(exercise, truth, **given)))
     if not misses:
         return _passed(exercise)
@@ -95,9 +83,7 @@ def _try(function: Callable[..., Any], sample: list[Any], call: str, truth: floa
         return Check(False, words("exercise.raised", kind=kind, error=error, **told))
     if answers.is_blank(got):
         return Check(None, words("exercise.not_yet_returned", **told))
-    try:
+    with suppress(TypeError, ValueError, OverflowError):
         if not isinstance(got, str):  # "900" is a text, even if it looks like a number
             return float(got)
-    except (TypeError, ValueError, OverflowError):
-        pass
     return Check(False, words("exercise.no_number", got=repr(got)[:60], **told))

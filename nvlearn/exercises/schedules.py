@@ -37,13 +37,9 @@ def expected(plan: Schedule, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """Return what every rank must hold, shape (rank, chunk, mark), and which places count."""
     owner = np.arange(plan.chunks) * plan.ranks // plan.chunks
     mine = owner == np.arange(plan.ranks)[:, None]
-    want = np.broadcast_to(given.sum(0), given.shape)
-    if plan.collective == "all_gather":
-        want = np.broadcast_to(given[owner, np.arange(plan.chunks)], given.shape)
-    elif plan.collective == "broadcast":
-        want = np.broadcast_to(given[0], given.shape)
-    elif plan.collective == "all_to_all":
-        want = given.swapaxes(0, 1)
+    copies = {"all_gather": given[owner, np.arange(plan.chunks)], "broadcast": given[0],
+              "all_to_all": given.swapaxes(0, 1)}
+    want = np.broadcast_to(copies.get(plan.collective, given.sum(0)), given.shape)
     return want, mine if plan.collective == "reduce_scatter" else np.ones_like(mine)
 
 

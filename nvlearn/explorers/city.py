@@ -1,11 +1,9 @@
 """The explorers of lesson 01: three cities, the generations, the steps of an all-reduce."""
 
-from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from nvlearn import catalog, collectives, topology
-from nvlearn.explorers.explorer import ChoiceControl, Control, Explorer, NumberControl
+from nvlearn.explorers.explorer import Control, Explorer, NumberControl, choice, drawn
 from nvlearn.figures.city import city_map
 from nvlearn.figures.collective import collective_step
 from nvlearn.figures.generations import generations
@@ -16,12 +14,6 @@ from nvlearn.units import GB, MIB, format_rate, format_size, format_time
 GPUS, RANKS, MESSAGE = 8, 4, 64 * MIB
 TRAFFIC = ("all", "ring", "pair")
 RING = collectives.ring_all_reduce(RANKS)
-
-
-def choice(section: str, name: str, keys: tuple[Any, ...], start: Any) -> ChoiceControl:
-    """Return a row of buttons whose words stand in a section of the word table."""
-    options = {words(f"{section}.{name}_{key}".lower()): key for key in keys}
-    return ChoiceControl(name, words(f"{section}.{name}"), options, start)
 
 
 # --- three cities -------------------------------------------------------------
@@ -60,7 +52,7 @@ def city_explorer() -> Explorer:
         choice("city_explorer", "roads", ("pcie", "mesh", "switch"), "pcie"),
         choice("city_explorer", "traffic", TRAFFIC, "all"),
         NumberControl("wish", words("city_explorer.wish"), 1, 60, 1, 12)]
-    return Explorer(city_picture, draw_as_it_is, controls, city_code)
+    return Explorer(city_picture, drawn, controls, city_code)
 
 
 def city_picture(roads: str, traffic: str, wish: float) -> Picture:
@@ -70,12 +62,7 @@ def city_picture(roads: str, traffic: str, wish: float) -> Picture:
     loads = topology.loads(city(roads), flows, wish * GB * len(senders) / len(flows))
     picture = city_map(city(roads), loads)
     wanted = words("city_explorer.sentence", wish=format_rate(wish * GB), map=picture.description)
-    return replace(picture, description=wanted)
-
-
-def draw_as_it_is(picture: Picture) -> Picture:
-    """Return the picture that was computed."""
-    return picture
+    return picture.telling(wanted)
 
 
 def city_code(roads: str, traffic: str, wish: float) -> str:
@@ -104,7 +91,7 @@ def all_reduce_explorer() -> Explorer:
     controls: list[Control] = [
         NumberControl("step", words("all_reduce_explorer.step"), 0, 2 * (RANKS - 1), 1, 1),
         choice("all_reduce_explorer", "line", ("pcie", "nvlink"), "nvlink")]
-    return Explorer(step_picture, draw_as_it_is, controls, step_code)
+    return Explorer(step_picture, drawn, controls, step_code)
 
 
 def step_picture(step: int, line: str) -> Picture:
@@ -113,7 +100,7 @@ def step_picture(step: int, line: str) -> Picture:
     spent = collectives.time(RING, topology.ring(RANKS, rate), MESSAGE).seconds
     steps = 2 * (RANKS - 1)
     picture = collective_step(RING, step)
-    return replace(picture, description=words(
+    return picture.telling(words(
         "all_reduce_explorer.sentence", picture=picture.description, steps=steps,
         size=format_size(MESSAGE, binary=True), one=format_time(spent / steps, 3),
         all=format_time(spent, 3), rate=format_rate(rate),

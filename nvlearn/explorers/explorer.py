@@ -73,20 +73,14 @@ class NumberControl:
         self.box.observe(handler, names="value")
 
 
-class ChoiceControl:
-    """A choice between a few named values."""
+class OneWidget:
+    """A control that is a single widget."""
 
-    def __init__(self, name: str, label: str, options: Mapping[str, Any], value: Any) -> None:
-        """Make the row of buttons."""
-        self.name, self.start = name, value
-        self.samples = list(options.values())
-        self.widget = widgets.ToggleButtons(
-            options=list(options.items()), value=value, description=label,
-            style={**WIDE, "button_width": "auto"}, layout={"width": "100%"})
+    widget: widgets.DOMWidget
 
     @property
     def value(self) -> Any:
-        """The value chosen."""
+        """The value as it stands."""
         return self.widget.value
 
     @value.setter
@@ -98,7 +92,41 @@ class ChoiceControl:
         self.widget.observe(handler, names="value")
 
 
-Control = NumberControl | ChoiceControl
+class ChoiceControl(OneWidget):
+    """A choice between a few named values."""
+
+    def __init__(self, name: str, label: str, options: Mapping[str, Any], value: Any) -> None:
+        """Make the row of buttons."""
+        self.name, self.start = name, value
+        self.samples = list(options.values())
+        self.widget = widgets.ToggleButtons(
+            options=list(options.items()), value=value, description=label,
+            style={**WIDE, "button_width": "auto"}, layout={"width": "100%"})
+
+
+class TextControl(OneWidget):
+    """A field for many lines, or for one; a change counts when the field is left."""
+
+    def __init__(self, name: str, label: str, value: str, height: str = "auto") -> None:
+        """Make the field; one with a height has many lines."""
+        self.name, self.start, self.samples = name, value, [value]
+        self.widget = (widgets.Text if height == "auto" else widgets.Textarea)(
+            value=value, description=label, continuous_update=False, style=WIDE,
+            layout={"width": "100%", "height": height})
+
+
+def drawn(picture: Picture) -> Picture:
+    """Return the picture that was computed: draw, where compute needs it for its words."""
+    return picture
+
+
+def choice(section: str, name: str, keys: Sequence[Any], start: Any) -> ChoiceControl:
+    """Return a row of buttons whose words stand in a section of the word table."""
+    options = {words(f"{section}.{name}_{key}".lower()): key for key in keys}
+    return ChoiceControl(name, words(f"{section}.{name}"), options, start)
+
+
+Control = NumberControl | ChoiceControl | TextControl
 Presets = Mapping[str, Mapping[str, Any]]
 
 
@@ -209,7 +237,8 @@ class Explorer:
 
     def _say(self) -> None:
         values, self._waiting = self.values, None
-        self.sentence_box.value = _line(self.picture.description, "min-height:6.5em")
+        look = "min-height:6.5em;white-space:pre-line"
+        self.sentence_box.value = _line(self.picture.description, look)
         line = f"{words('explorer.code')} <code>{escape(self.code(**values))}</code>"
         self.code_box.value = f'<div style="white-space:nowrap;overflow-x:auto">{line}</div>'
         with self._hold():

@@ -5,6 +5,7 @@ from nvlearn.figures.collective import collective_step
 from nvlearn.figures.generations import generations
 from nvlearn.figures.matrix import matrix
 from nvlearn.figures.picture import Picture
+from nvlearn.figures.reading import reading
 from nvlearn.figures.road_map import road_map
 from nvlearn.figures.sizes import Series, size_curves
 from nvlearn.figures.step import step_timeline
@@ -21,6 +22,7 @@ __all__ = [
     "collective_step",
     "generations",
     "matrix",
+    "reading",
     "road_map",
     "size_curves",
     "step_timeline",

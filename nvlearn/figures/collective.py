@@ -1,354 +1,252 @@
 """A collective step by step: who holds whose parts, and what moves in this step."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain, groupby, islice
-from math import copysign, cos, hypot, pi, sin
+from math import copysign
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from nvlearn.collectives import Schedule, Send, replay
-from nvlearn.exercises.schedules import expected
+from nvlearn.exercises.schedules import COPIES, expected
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, number, text_width
+from nvlearn.figures.drawing import Drawing, boxes, pen, text_width
 from nvlearn.figures.picture import Picture
+from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 
-WIDTH, HEIGHT, MIDDLE = 960.0, 616.0, 331.0
-LARGE, LARGEST = 8, 16  # ranks and chunks on the circle, and in the compact form
-STRIP, TALL, HEAD = 208.0, 52.0, 15.0  # a strip of cells, its height, the names above it
+WIDTH, HEIGHT, CENTRE = 960.0, 616.0, 480 + 331j
+MOST, STRIP, TALL = 8, 208.0, 52.0  # ranks and chunks; the width and height of a strip of cells
 #: Line and ink of an arrow whose cargo is kept, and of one whose cargo is added.
 PAINT = (style.FREE, style.WAYS["nvlink"].dark), (style.FACTORY, style.INK)
 #: Fills of the ranks' parts: Okabe and Ito's hues, kept apart in lightness as well.
 RANKS = ("#56B4E9", "#E69F00", "#2DB58A", "#F0E442", "#0060A0", "#B34700", "#DD9ABF", "#3E4D5B")
 WHITE_ON = {RANKS[4], RANKS[5], RANKS[7]}
-MOVED = ("all_gather", "broadcast", "all_to_all")  # what pass chunks on as they are
-Box = tuple[float, float, float, float]
-Point = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What is held after a step, marked by owner; `done` is what stays so to the end."""
-
-    plan: Schedule
-    held: np.ndarray
-    numbers: list[list[np.ndarray]]
-    done: np.ndarray
-    total: int
-    moves: list[Send]
 
 
 class Place(NamedTuple):
     """Where a rank or the switch stands: middle, half its size, upper left corner of its cells."""
 
-    x: float
-    y: float
-    half: Point
-    left: float
-    top: float
+    at: complex
+    half: complex
+    corner: complex
 
 
-class Layout(NamedTuple):
-    """A place for everyone; the pitch of the cells, their height, the gap between two."""
-
-    places: list[Place]
-    pitch: float
-    tall: float
-    gap: float
-
-    def box(self, rank: int, chunk: int) -> Box:
-        """Return the box of a cell: left, top, width, height."""
-        place = self.places[rank]
-        return place.left + chunk * self.pitch, place.top, self.pitch - self.gap, self.tall
-
-
-def collective_step(
-    schedule: Schedule, step: int, arrays: Sequence[np.ndarray] | None = None
-) -> Picture:
-    """Draw what every rank holds after a step (0 is before the first) and what moved in it.
-
-    The cells show whose parts they hold or, where arrays are given, the numbers themselves.
-    """
-    steps, size = len(schedule.bounds) - 1, max(schedule.ranks, schedule.chunks)
-    if not 0 <= step <= steps:
-        raise ValueError(f"{schedule.name} has {steps} steps; choose 0 (before them) to {steps}, "
-                         f"not {step}.")
-    if size > LARGEST:
-        raise ValueError(f"A step is drawn for up to {LARGEST} ranks and {LARGEST} chunks; "
-                         f"{schedule.name} has {schedule.ranks} and {schedule.chunks}. Choose "
-                         "fewer ranks or fewer pieces.")
-    state, sheet = state_after(schedule, step, arrays), Drawing(WIDTH, HEIGHT)
-    layout = compact(schedule) if size > LARGE else large(schedule)
-    look = "numbers" if state.numbers else "compact" if size > LARGE else "parts"
-    sheet.text(24, 58, words(f"collective.subtitle.{look}"), style.BODY, style.MUTED)
-    ground(sheet, schedule, layout)
+def collective_step(schedule: Schedule, step: int) -> Picture:
+    """Draw what every rank holds after a step (0 is before the first) and what moved in it."""
+    name, steps = schedule.name, len(schedule.bounds) - 1
+    require(0 <= step <= steps, f"{name} has {steps} steps; choose 0 (before them) to {steps}, "
+            f"not {step}")
+    require(max(schedule.ranks, schedule.chunks) <= MOST,
+            f"A step is drawn for up to {MOST} ranks and {MOST} chunks; {name} has "
+            f"{schedule.ranks} and {schedule.chunks}. Choose fewer ranks or fewer pieces")
+    sheet, (places, cells) = Drawing(WIDTH, HEIGHT), seat(schedule)
+    held, done, total, moves = state_after(schedule, step)
+    ground(sheet, schedule, places, cells)
     sheet.layer()
-    title = finding(state, step, steps)
-    told = words("collective.done", done=int(state.done.sum()), total=state.total)
-    sheet.text(24, 35, title, style.TITLE, bold=True)
+    title = finding(schedule, step, total - done.sum(), moves)
+    told = words("collective.done", done=done.sum(), total=total)
+    sheet.heading(title, words("collective.subtitle"))
     sheet.text(24, HEIGHT - 12, told, style.SMALL, style.WAYS["nvlink"].dark)
-    cells(sheet, state, layout)
-    (cell_arrows if size > LARGE else place_arrows)(sheet, state.moves, layout)
-    return sheet.picture(f"{title}. {told}", held=state.held, done=state.done, moves=state.moves)
+    draw_parts(sheet, schedule, held, cells)
+    mark_cells(sheet, done, moves, cells)
+    arrows(sheet, moves, places)
+    return sheet.picture(f"{title}. {told}", held=held, done=done, moves=moves)
 
 
-def state_after(plan: Schedule, step: int, arrays: Sequence[np.ndarray] | None) -> State:
-    """Replay a schedule up to a step, on marked arrays and on the arrays given."""
+def state_after(plan: Schedule, step: int) -> tuple[np.ndarray, np.ndarray, int, list[Send]]:
+    """Return what is held after a step, what of it is final, how much will be, what moved.
+
+    What every rank holds, and after them the switch, is marked by owner: (place, chunk, owner).
+    """
     owner, here = np.arange(plan.chunks) * plan.ranks // plan.chunks, np.arange(plan.ranks)
-    given = np.zeros((plan.ranks, plan.chunks, plan.ranks), dtype=np.int64)
+    given = np.zeros((plan.ranks + 1, plan.chunks, plan.ranks), dtype=np.int64)
     given[here, :, here] = 1
-    if plan.collective in MOVED:
+    if plan.collective in COPIES:
         given *= np.arange(1, plan.chunks + 1)[:, None]  # the chunks must be told apart as well
-        empty = {"all_gather": owner != here[:, None], "broadcast": here > 0}
-        given[empty.get(plan.collective, here < 0)] = 0
-    held = replayed(plan, [*given.reshape(plan.ranks, -1)], step).reshape(-1, *given.shape[1:])
-    want, counts = expected(plan, given)
-    real = () if arrays is None else replayed(plan, [*map(np.asarray, arrays)], step)
+    if plan.collective == "all_gather":
+        given[:-1][owner != here[:, None]] = 0
+    elif plan.collective == "broadcast":
+        given[1:] = 0
+    start, whole = given.reshape(len(given), -1), replace(plan, ranks=plan.ranks + 1)
+    held = np.array(next(islice(chain([start], replay(whole, start)), step, None)))
+    held = held.reshape(given.shape)
+    want, counts = expected(plan, given[:-1])
     a, b = plan.bounds[[step - 1, step]].tolist() if step else (0, 0)
     columns = (plan.step, plan.source, plan.target, plan.chunk, plan.into, plan.add)
     moves = [Send(*row) for row in zip(*(c[a:b].tolist() for c in columns), strict=True)]
-    done = (held[:-1] == want).all(-1) & counts
-    numbers = [np.array_split(array, plan.chunks) for array in real]
-    return State(plan, held, numbers, done, int(counts.sum()), moves)
+    return held, (held[:-1] == want).all(-1) & counts, int(counts.sum()), moves
 
 
-def replayed(plan: Schedule, arrays: list[np.ndarray], step: int) -> np.ndarray:
-    """Return what every rank, and after them the switch, holds after a step."""
-    next(replay(plan, arrays), None)  # refuses arrays that do not fit
-    whole, start = replace(plan, ranks=plan.ranks + 1), [*arrays, np.zeros_like(arrays[0])]
-    return np.array(next(islice(chain([start], replay(whole, start)), step, None)))
-
-
-def finding(state: State, step: int, steps: int) -> str:
+def finding(plan: Schedule, step: int, wrong: int, moves: list[Send]) -> str:
     """Return the title: what this step does, or what is reached."""
-    plan, wrong = state.plan, state.total - int(state.done.sum())
+    steps = len(plan.bounds) - 1
     if step in (0, steps):
         when = "before" if not step else "missed" if wrong else "after"
         return words(f"collective.{when}.{plan.collective}", steps=steps, wrong=wrong)
-    carried: dict[int, set[int]] = {}
-    for move in state.moves:
-        carried.setdefault(move.source, set()).add(move.chunk)
-    gpus, loads = len(carried.keys() - {plan.ranks}), {len(c) for c in carried.values()}
+    loads = Counter(source for source, _ in {(move.source, move.chunk) for move in moves})
+    gpus, sizes = len(loads.keys() - {plan.ranks}), {*loads.values()}
     who = "all" if gpus == plan.ranks else ("switch", "one", "some")[min(gpus, 2)]
-    load = "most" if len(loads) > 1 else "one" if loads == {1} else "many"
-    fate = "_".join(sorted({"add" if move.add else "keep" for move in state.moves}))
+    load = "most" if len(sizes) > 1 else "one" if sizes == {1} else "many"
+    fate = "_".join(sorted({"add" if move.add else "keep" for move in moves}))
     return words(
         "collective.during", step=step, steps=steps, fate=words(f"collective.fate.{fate}"),
         who=words(f"collective.who.{who}", gpus=gpus, ranks=plan.ranks),
-        load=words(f"collective.load.{load}", count=max(loads)))
+        load=words(f"collective.load.{load}", count=max(sizes)))
 
 
 # ---- places --------------------------------------------------------------------------------------
 
 
-def compact(plan: Schedule) -> Layout:
-    """Return one row of cells below the other, with lanes for the arrows between the cells."""
-    rows = plan.ranks + plan.uses_switch
-    pitch, height = min(105.0, 840 / plan.chunks), min(40.0, 490 / rows)
-    places = [Place(24, 98 + (r + 0.5) * height, (0, 0), 104, 98 + r * height) for r in range(rows)]
-    return Layout(places, pitch, height - 8, 14)
+def seat(plan: Schedule) -> tuple[list[Place], np.ndarray]:
+    """Return a place for everyone, and the boxes of their cells, shape (place, chunk, 4).
 
-
-def large(plan: Schedule) -> Layout:
-    """Return places on a circle, or in two rows of domains; the switch stands in the middle."""
+    The ranks stand on a circle, or in two rows of domains; the switch stands in the middle.
+    """
     pitch = min(54.0, STRIP / plan.chunks)
     strip = pitch * plan.chunks
     seats = two_rows(plan) if plan.name.startswith("hierarchical") else circle(plan.ranks, strip)
-    switch = Place(480, MIDDLE, (strip / 2 + 10, 52), 481 - strip / 2, MIDDLE - 12)
-    places = [place(x, y, strip) for x, y in seats] + [switch] * plan.uses_switch
-    return Layout(places, pitch, TALL, 2)
+    switch = Place(CENTRE, complex(strip / 2 + 10, 52), CENTRE + complex(1 - strip / 2, -12))
+    places = [place(point, strip) for point in seats] + [switch] * plan.uses_switch
+    cells = [[(corner.real + chunk * pitch, corner.imag, pitch - 2, TALL)
+              for chunk in range(plan.chunks)] for _, _, corner in places]
+    return places, np.array(cells)
 
 
-def place(x: float, y: float, strip: float) -> Place:
+def place(point: complex, strip: float) -> Place:
     """Return a factory's place from the middle, its strip on the side away from there."""
-    if abs(y) < 150:
-        left, top = x + 36 if x > 0 else x - 36 - strip, y - 18
+    if abs(point.imag) < 150:
+        corner = complex(36 if point.real > 0 else -36 - strip, -18)
     else:
-        left, top = x - strip / 2, y - 34 - TALL if y < 0 else y + 30 + HEAD
-    return Place(480 + x, MIDDLE + y, (28, 22), 481 + left, MIDDLE + top)
+        corner = complex(-strip / 2, 45 if point.imag > 0 else -34 - TALL)
+    return Place(CENTRE + point, 28 + 22j, CENTRE + 1 + point + corner)
 
 
-def circle(ranks: int, strip: float) -> list[Point]:
+def circle(ranks: int, strip: float) -> list[complex]:
     """Return points clockwise from the upper left, moved so that strips do not meet."""
-    seats = []
-    for rank in range(ranks):
-        angle = 2 * pi / ranks * (rank - (ranks % 2 == 0) / 2) - pi / 2
-        x, y = 212 * cos(angle), 150 * sin(angle)
-        if abs(y) > (60 if ranks == 3 else 100):
-            side = max(abs(x), strip / 2 + 6) if abs(x) > 1 else 0
-            seats.append((copysign(side, x), copysign(150, y)))
-        else:
-            seats.append((copysign(212, x), y))
-    return seats
+    angle = 2 * np.pi / ranks * (np.arange(ranks) - (ranks % 2 == 0) / 2) - np.pi / 2
+    x, y = 212 * np.cos(angle), 150 * np.sin(angle)
+    in_row = abs(y) > (60 if ranks == 3 else 100)
+    away = np.where(in_row, np.maximum(abs(x), strip / 2 + 6) * (abs(x) > 1), 212)
+    y = np.where(in_row, np.copysign(150, y), y)
+    return [complex(*point) for point in zip(np.copysign(away, x), y, strict=True)]
 
 
-def two_rows(plan: Schedule) -> list[Point]:
+def two_rows(plan: Schedule) -> list[complex]:
     """Return points in two rows, so that each domain stays together."""
     domain = int(plan.source[plan.target == 0][0]) + 1  # its first ring closes at rank 0
     first = -(-plan.ranks // domain // 2) * domain
-    return [((r % first + 0.5) * 912 / first - 456, 150 if r >= first else -150)
+    return [complex((r % first + 0.5) * 912 / first - 456, 150 if r >= first else -150)
             for r in range(plan.ranks)]
 
 
-# ---- what stays ----------------------------------------------------------------------------------
+# ---- cells ---------------------------------------------------------------------------------------
 
 
-def ground(sheet: Drawing, plan: Schedule, layout: Layout) -> None:
-    """Draw the factories, the empty cells and the names of the chunks."""
-    everyone, small = range(len(layout.places)), layout.gap > 2
-    for rank, place in enumerate(layout.places):
-        name = words(f"collective.{'gpu' if rank < plan.ranks else 'switch'}", rank=rank)
-        if small:
-            sheet.text(place.x, place.y, name, style.SMALL, bold=True)
-        elif rank < plan.ranks:
-            factory(sheet, place, name, RANKS[rank])
+def ground(sheet: Drawing, plan: Schedule, places: list[Place], cells: np.ndarray) -> None:
+    """Draw the factories, the switch if it adds, the empty cells and the names of the chunks."""
+    for rank, (at, half, _) in enumerate(places):
+        x, y, w, h = at.real, at.imag, half.real, half.imag
+        if rank < plan.ranks:
+            roof = pen("M{}" + "v-10l18.67 10" * 3 + "z", complex(x - 28, y - 12))
+            sheet.path(roof, RANKS[rank], stroke=style.FACTORY)
+            sheet.rect(x - 28, y - 12, 56, 34, style.FACTORY)
+            name, down, ink = words("collective.gpu", rank=rank), 10, style.PAPER
         else:
-            interchange(sheet, place, name)
-    boxes = [layout.box(rank, chunk) for rank in everyone for chunk in range(plan.chunks)]
-    sheet.path(outline(boxes), style.GROUND, stroke=style.RULE)
-    for i, (x, y, w, _) in enumerate(boxes[: plan.chunks] if small else boxes):
+            line = style.WAYS["nvswitch"]
+            sheet.rect(x - w, y - h, 2 * w, 2 * h, line.tint, rx=12, stroke=line.dark)
+            name, down, ink = words("collective.switch"), -34, line.dark
+        sheet.text(x, y + down, name, style.SMALL, ink, "middle", bold=True)
+    flat = cells.reshape(-1, 4)
+    sheet.path(boxes(*flat.T), style.GROUND, stroke=style.RULE)
+    for i, (x, y, w, _) in enumerate(flat.tolist()):
         sheet.text(x + w / 2, y - 4, f"c{i % plan.chunks}", style.TINY, style.MUTED, "middle")
 
 
-def outline(boxes: Iterable[Box]) -> str:
-    """Return path data of boxes."""
-    return "".join(f"M{x:.2f} {y:.2f}h{w:.2f}v{h:.2f}h{-w:.2f}z" for x, y, w, h in boxes)
+def draw_parts(sheet: Drawing, plan: Schedule, held: np.ndarray, cells: np.ndarray) -> None:
+    """Draw the parts that the cells hold, each in its owner's slot, colour and number.
+
+    A lone copy has the whole cell.
+    """
+    there = held[: len(cells)] > 0
+    alone = (there.sum(-1) == 1) & (plan.collective in COPIES)
+    for owner, fill in enumerate(RANKS[: plan.ranks]):
+        mine = there[..., owner]
+        whole, (x, y, w, h) = alone[mine], cells[mine].T
+        slot, w = np.where(whole, 0, owner), np.where(whole, w, w / 2)
+        h = np.where(whole, h, h / -(-plan.ranks // 2))
+        x, y = x + slot % 2 * w, y + slot // 2 * h
+        sheet.path(boxes(x + 0.5, y + 0.5, w - 1, h - 1), fill)
+        spots = zip((x + w / 2).tolist(), (y + h / 2 + 4).tolist(), strict=True)
+        spans = (f'<tspan x="{x:.1f}" y="{y:.1f}">{owner}</tspan>' for x, y in spots)
+        ink = style.PAPER if fill in WHITE_ON else style.INK
+        sheet.add("text", "".join(spans), font_size=style.TINY, fill=ink, text_anchor="middle",
+                  font_weight="bold")
 
 
-def factory(sheet: Drawing, place: Place, name: str, roof: str) -> None:
-    """Draw a factory whose roof has the colour of its parts."""
-    x, y = place.x - 28, place.y - 12
-    sheet.path(f"M{number(x)} {number(y)}{'v-10l18.67 10' * 3}z", roof, stroke=style.FACTORY)
-    sheet.rect(x, y, 56, 34, style.FACTORY)
-    sheet.text(place.x, place.y + 10, name, style.SMALL, style.PAPER, "middle", bold=True)
-
-
-def interchange(sheet: Drawing, place: Place, name: str) -> None:
-    """Draw the switch, which has cells of its own when it adds."""
-    line, (w, h) = style.WAYS["nvswitch"], place.half
-    sheet.rect(place.x - w, place.y - h, 2 * w, 2 * h, line.tint, rx=12, stroke=line.dark)
-    sheet.text(place.x, place.y - 34, name, style.SMALL, line.dark, "middle", bold=True)
-
-
-# ---- what changes --------------------------------------------------------------------------------
-
-
-def cells(sheet: Drawing, state: State, layout: Layout) -> None:
-    """Fill the cells; underline what is finished, outline what has just changed."""
-    (write_numbers if state.numbers else draw_parts)(sheet, state, layout)
-    done = (layout.box(rank, chunk) for rank, chunk in np.argwhere(state.done).tolist())
-    sheet.path(outline((x, y + h + 1, w, 3.5) for x, y, w, h in done), style.FREE)
-    changed = {layout.box(move.target, move.into): None for move in state.moves}
-    sheet.path(outline(changed), stroke=style.INK, stroke_width=2.5)
-
-
-def marks(sheet: Drawing, texts: Sequence[tuple[float, float, str]], ink: str) -> None:
-    """Write many short texts as one element."""
-    if texts:
-        spans = (f'<tspan x="{x:.2f}" y="{y:.2f}">{text}</tspan>' for x, y, text in texts)
-        sheet.add("text", "".join(spans), x=texts[0][0], y=texts[0][1], font_size=style.TINY,
-                  fill=ink, text_anchor="middle", font_weight="bold")
-
-
-def write_numbers(sheet: Drawing, state: State, layout: Layout) -> None:
-    """Write the numbers of each cell below each other, as many as there is room for."""
-    texts, room = [], int(layout.tall // 12)
-    for rank, chunk in np.ndindex(len(layout.places), state.plan.chunks):
-        x, y, w, h = layout.box(rank, chunk)
-        lines = [f"{value:.4g}" for value in state.numbers[rank][chunk].tolist()]
-        if len(lines) > room:
-            lines[room - 1 :] = ["…"]
-        for i, line in enumerate(lines):
-            fits = text_width(line, style.TINY, bold=True) < w + 4
-            at = y + h / 2 + 4 + 12 * (i - (len(lines) - 1) / 2)
-            texts.append((x + w / 2, at, line if fits else "…"))
-    marks(sheet, texts, style.INK)
-
-
-def draw_parts(sheet: Drawing, state: State, layout: Layout) -> None:
-    """Draw the parts that the cells hold, each in its owner's slot, colour and number."""
-    held, small = state.held[: len(layout.places)], layout.gap > 2
-    across = -(-state.plan.ranks // 2) if small else 2
-    down = -(-state.plan.ranks // across)
-    alone = (held > 0).sum(-1) == (1 if state.plan.collective in MOVED else -1)
-    for owner in range(state.plan.ranks):
-        blocks, texts, fill = [], [], RANKS[owner % len(RANKS)]
-        for rank, chunk in np.argwhere(held[:, :, owner]).tolist():
-            x, y, w, h = layout.box(rank, chunk)
-            if not alone[rank, chunk]:
-                w, h = w / across, h / down
-                x, y = x + owner % across * w, y + owner // across * h
-            blocks.append((x + 0.5, y + 0.5, w - 1, h - 1))
-            if alone[rank, chunk] or not small:
-                texts.append((x + w / 2, y + h / 2 + 4, str(owner)))
-        sheet.path(outline(blocks), fill)
-        marks(sheet, texts, style.PAPER if fill in WHITE_ON else style.INK)
+def mark_cells(sheet: Drawing, done: np.ndarray, moves: list[Send], cells: np.ndarray) -> None:
+    """Underline the cells that are finished, outline those that have just changed."""
+    x, y, w, h = cells[: len(done)][done].T
+    sheet.path(boxes(x, y + h + 1, w, 3.5), style.FREE)
+    changed = dict.fromkeys((move.target, move.into) for move in moves)
+    outlined = np.reshape([cells[place] for place in changed], (-1, 4))
+    sheet.path(boxes(*outlined.T), stroke=style.INK, stroke_width=2.5)
 
 
 # ---- arrows --------------------------------------------------------------------------------------
 
 
-def cell_arrows(sheet: Drawing, moves: list[Send], layout: Layout) -> None:
-    """Draw the arrows of the compact form in the lanes beside the cells."""
-    for move in moves:
-        ends = layout.box(move.source, move.chunk), layout.box(move.target, move.into)
-        a, b = ((x + w + 7, y + h / 2) for x, y, w, h in ends)
-        arrow(sheet, [a, a, b], move.add)
-
-
-def place_arrows(sheet: Drawing, moves: list[Send], layout: Layout) -> None:
+def arrows(sheet: Drawing, moves: list[Send], places: list[Place]) -> None:
     """Draw an arrow for each pair that exchanges something, with its cargo on it."""
-    taken: list[Box] = []
-    for (a, b), group in groupby(sorted(moves, key=lambda m: m[1:3]), key=lambda m: m[1:3]):
+    taken: list[tuple[complex, float]] = []
+    pair = attrgetter("source", "target")
+    for (a, b), group in groupby(sorted(moves, key=pair), key=pair):
         sends = list(group)
-        curve = bend(layout.places[a], layout.places[b])
-        arrow(sheet, curve, sends[0].add)
-        label(sheet, cargo(sends), curve, PAINT[sends[0].add][1], taken)
+        (line, ink), text = PAINT[sends[0].add], cargo(sends)
+        curve = bend(places[a], places[b])
+        _, control, end = curve
+        tip = (end - control) / abs(end - control) * 9
+        wings = end - tip * (1 - 0.5j), end, end - tip * (1 + 0.5j)
+        sheet.path(pen("M{}Q{} {}M{}L{}L{}", *curve, *wings), stroke=line, stroke_width=2.5)
+        width = text_width(text, style.SMALL, bold=True)
+        at = free_spot(curve, width, taken)
+        taken.append((at, width))
+        sheet.text(at.real, at.imag + 4, text, style.SMALL, ink, "middle", bold=True, halo=True)
 
 
-def arrow(sheet: Drawing, curve: Sequence[Point], add: bool) -> None:
-    """Draw an arrow along a curve."""
-    (sx, sy), (cx, cy), (ex, ey) = curve
-    far = hypot(ex - cx, ey - cy) / 9
-    u, v = (ex - cx) / far, (ey - cy) / far
-    wings = ex - u - v / 2, ey - v + u / 2, ex, ey, ex - u + v / 2, ey - v - u / 2
-    line = "M{} {}Q{} {} {} {}M{} {}L{} {}L{} {}"
-    sheet.path(line.format(*map(number, (sx, sy, cx, cy, ex, ey, *wings))),
-               stroke=PAINT[add][0], stroke_width=2.5)
-
-
-def bend(a: Place, b: Place) -> list[Point]:
+def bend(a: Place, b: Place) -> tuple[complex, complex, complex]:
     """Return start, control point and end of an arrow, bent to the middle and to its right."""
-    dx, dy, x, y = b.x - a.x, b.y - a.y, (a.x + b.x) / 2, (a.y + b.y) / 2
-    far = hypot(dx, dy)
-    u, v = -dy / far, dx / far
-    inside = (480 - x) * u + (MIDDLE - y) * v
-    bow = far * (0.12 if abs(dy) > 1 else 0.2 + far / 6000)  # a long way round in a row bows more
+    way, middle = b.at - a.at, (a.at + b.at) / 2
+    far = abs(way)
+    right = way / far * 1j
+    inside = ((CENTRE - middle) * right.conjugate()).real
+    # A long way round in a row bows more.
+    bow = far * (0.12 if abs(way.imag) > 1 else 0.2 + far / 6000)
     push = 10 if a.half != b.half else 14 + copysign(bow, inside) * (abs(inside) > 20)
-    control = x + u * push, y + v * push
-    return [leave(a, *control), control, leave(b, *control)]
+    control = middle + right * push
+    return leave(a, control), control, leave(b, control)
 
 
-def leave(place: Place, x: float, y: float) -> Point:
+def leave(place: Place, towards: complex) -> complex:
     """Return the point just outside a place's box towards another point."""
-    dx, dy, (w, h) = x - place.x, y - place.y, place.half
-    share = min((w + 4) / max(abs(dx), 1e-9), (h + 4) / max(abs(dy), 1e-9))
-    return place.x + dx * share, place.y + dy * share
+    way, half = towards - place.at, place.half + 4 + 4j
+    share = min(half.real / max(abs(way.real), 1e-9), half.imag / max(abs(way.imag), 1e-9))
+    return place.at + way * share
 
 
-def label(sheet: Drawing, text: str, curve: list[Point], ink: str, taken: list[Box]) -> None:
-    """Write an arrow's cargo on it, at the first point where no other label stands."""
-    w = text_width(text, style.SMALL, bold=True)
-    (sx, sy), (cx, cy), (ex, ey) = curve
-    for t in (0.5, 0.4, 0.6) if hypot(ex - sx, ey - sy) < 250 else (0.26, 0.2, 0.34, 0.42):
-        p, q, r = (1 - t) ** 2, 2 * t * (1 - t), t * t
-        x, y = p * sx + q * cx + r * ex, p * sy + q * cy + r * ey
-        if all(abs(x - ox) > (w + ow) / 2 or abs(y - oy) > 16 for ox, oy, ow, _ in taken):
+def free_spot(curve: tuple[complex, complex, complex], width: float,
+              taken: list[tuple[complex, float]]) -> complex:
+    """Return the first of a few points of a curve where no other label stands, else the last."""
+    start, control, end = curve
+    for t in (0.5, 0.4, 0.6) if abs(end - start) < 250 else (0.26, 0.2, 0.34, 0.42):
+        at = (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t * t * end
+        if all(abs((at - other).real) > (width + wide) / 2 or abs((at - other).imag) > 16
+               for other, wide in taken):
             break
-    taken.append((x, y, w, 0))
-    sheet.text(x, y + 4, text, style.SMALL, ink, "middle", bold=True, halo=True)
+    return at
 
 
 def cargo(sends: Iterable[Send]) -> str:

@@ -1,18 +1,33 @@
 """The one layer of SVG primitives: it escapes all text and prints all numbers one way."""
 
-from collections.abc import Iterable
 from html import escape
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from nvlearn.figures import style
 from nvlearn.figures.picture import Picture
 
 Value = str | float | None
+HALO: dict[str, Value] = {"paint_order": "stroke", "stroke": style.PAPER, "stroke_width": 4}
 
 
 def number(value: float) -> str:
     """Return a coordinate with at most two decimals, so that a picture is the same everywhere."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
+
+
+def pen(form: str, *values: complex) -> str:
+    """Return path data: a form filled with numbers; a complex number is a point and fills "x y"."""
+    shown = [number(v.real) + f" {number(v.imag)}" * isinstance(v, complex) for v in values]
+    return form.format(*shown)
+
+
+def boxes(x: ArrayLike, y: ArrayLike, w: ArrayLike, h: ArrayLike) -> str:
+    """Return path data of many boxes; a number that is the same for all may be given once."""
+    rows = np.transpose(np.broadcast_arrays(x, y, w, h)).tolist()
+    return "".join(f"M{a:.1f} {b:.1f}h{c:.1f}v{d:.1f}h-{c:.1f}z" for a, b, c, d in rows)
 
 
 def element(tag: str, content: str = "", /, **attributes: Value) -> str:
@@ -68,43 +83,30 @@ class Drawing:
         """Put down a circle."""
         self.add("circle", cx=x, cy=y, r=r, fill=fill, **more)
 
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        size: float = style.BODY,
-        fill: str = style.INK,
-        anchor: str | None = None,
-        bold: bool = False,
-        halo: bool = False,
-    ) -> None:
+    def text(self, x: float, y: float, words: str, size: float = style.BODY,
+             fill: str = style.INK, anchor: str | None = None, bold: bool = False,
+             halo: bool = False) -> None:
         """Put down one line of text; `anchor` is start (the default), middle or end.
 
         A halo keeps it readable on grid lines.
         """
-        edge: dict[str, Value] = {}
-        if halo:
-            edge = {"paint_order": "stroke", "stroke": style.PAPER, "stroke_width": 4}
         self.add(
             "text", escape(words, quote=False), x=x, y=y, font_size=size, fill=fill,
-            text_anchor=anchor, font_weight="bold" if bold else None, **edge)
+            text_anchor=anchor, font_weight="bold" if bold else None, **(HALO if halo else {}))
 
     def heading(self, title: str, subtitle: str = "") -> None:
         """Put down the title, which states the finding, and the line under it."""
         self.text(24, 35, title, style.TITLE, bold=True)
         self.text(24, 58, subtitle, style.BODY, style.MUTED)
 
-    def hatch(self, x: float, y: float, w: float, h: float, stroke: str, gap: float = 6.0) -> None:
+    def hatch(self, x: float, y: float, w: float, h: float, stroke: str) -> None:
         """Fill a rectangle with slanted lines, cut by arithmetic (a clip path would need an id)."""
         cuts = []
-        for start in range(1, int((w + h) // gap) + 1):
-            reach = start * gap
+        for start in range(1, int((w + h) // 6) + 1):
+            reach = start * 6.0
             left, right = max(0.0, reach - h), min(w, reach)
-            cuts.append(
-                f"M{number(x + left)} {number(y + reach - left)}"
-                f"L{number(x + right)} {number(y + reach - right)}")
-        self.path("".join(cuts), stroke=stroke, stroke_width=1.5)
+            cuts += [complex(x + left, y + reach - left), complex(x + right, y + reach - right)]
+        self.path(pen("M{}L{}" * (len(cuts) // 2), *cuts), stroke=stroke, stroke_width=1.5)
 
     def picture(self, description: str, **data: object) -> Picture:
         """Close the sheet and return it as a Picture."""
@@ -121,10 +123,3 @@ class Drawing:
             viewBox=f"0 0 {number(self.width)} {number(self.height)}",
             width=self.width, height=self.height, font_family=style.FONT,
             style="max-width:100%;min-width:700px;height:auto", **more)
-
-
-def run_of_cars(x: float, y: float, w: float, h: float, pitch: float, count: int) -> str:
-    """Return path data of equal boxes in a row, one box per lane."""
-    box = f"h{number(w)}v{number(h)}h{number(-w)}z"
-    boxes: Iterable[str] = [box] * count
-    return f"M{number(x)} {number(y)}" + f"m{number(pitch)} 0".join(boxes)

@@ -3,18 +3,17 @@
 A point is a complex number (x + y j, y downwards) in the coordinates of the sheet.
 """
 
-import cmath
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain, combinations, pairwise
+from itertools import accumulate, chain, combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nvlearn.figures.drawing import number
-from nvlearn.topology import Bundle, Loads, Topology
+from nvlearn.topology import Loads, Topology
 
 Points = tuple[complex, ...]
 Box = tuple[complex, complex]
@@ -37,43 +36,52 @@ class Station(NamedTuple):
     kind: str
     at: complex
     half: complex
-    members: tuple[str, ...] = ()
+    members: Sequence[str]
+
+
+@dataclass(slots=True)
+class Line:
+    """All links of one kind between two places; pairs of numbers are forth and back."""
+
+    a: str
+    b: str
+    kind: str
+    way: Points = ()
+    links: int = 0
+    nominal: float = 0.0
+    capacity: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    use: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    width: float = 0.0
 
 
 @dataclass(slots=True)
 class Plan:
-    """The widest line, stations by name, ways that are not straight, grounds (corner, size)."""
+    """The map of a machine.
+
+    The width of the widest line, stations by their first member, the place of every member,
+    ways that are not straight, grounds; and by `survey` lines, how full the fullest link inside
+    a block is, and what fills them.
+    """
 
     broadest: float
     stations: dict[str, Station] = field(default_factory=dict)
+    home: dict[str, str] = field(default_factory=dict)
     ways: dict[tuple[str, str], Points] = field(default_factory=dict)
-    grounds: list[tuple[complex, complex]] = field(default_factory=list)
+    grounds: list[Box] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    inner: dict[str, float] = field(default_factory=dict)
+    loads: Loads | None = None
 
-    def put(self, kind: str, spots: Mapping[str, complex], half: complex = 0j) -> None:
-        """Give stations of one kind their places."""
-        for name, at in spots.items():
-            self.stations[name] = Station(kind, at, half or HALVES[kind], (name,))
+    def put(self, kind: str, members: Sequence[str], at: complex, half: complex = 0j) -> None:
+        """Give a station its place."""
+        self.stations[members[0]] = Station(kind, at, half or HALVES[kind], members)
+        self.home |= dict.fromkeys(members, members[0])
 
     def way(self, a: str, b: str) -> Points:
         """Return the way between two stations, from edge to edge."""
         if (a, b) not in self.ways and (b, a) not in self.ways:
             self.ways[a, b] = straight(self.stations[a], self.stations[b])
         return self.ways.get((a, b)) or self.ways[b, a][::-1]
-
-
-@dataclass(slots=True)
-class Line:
-    """All links of one kind between two places of the map; pairs of numbers are forth and back."""
-
-    a: str
-    b: str
-    kind: str
-    way: Points
-    links: int = 0
-    nominal: float = 0.0
-    capacity: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    use: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    width: float = 0.0
 
 
 def straight(a: Station, b: Station) -> Points:
@@ -104,145 +112,125 @@ def plan(topology: Topology) -> Plan:
     kinds = dict(topology.fabric.nodes(data="kind"))
     switches = list(kinds.values()).count("nvswitch")
     others = set(kinds.values()) - {"gpu", "nvswitch"}
-    if not others and switches < 2:
-        crowd = (topology.ranks > STAR) + (topology.ranks > RACK) if switches else 0
-        return (circles, rack, blocks)[crowd](topology, kinds)
-    if topology.ranks > TIERS or switches > 4:
-        return blocks(topology, kinds)
+    most = STAR if switches == 1 and not others else TIERS
+    if (switches or others) and (topology.ranks > most or switches > 4):
+        return stack(topology, kinds)
     return (tiers if others else circles)(topology, kinds)
 
 
-def parts(
-    topology: Topology, names: Iterable[str], joins: Callable[[Bundle], bool] = lambda _: True
-) -> list[list[str]]:
-    """Return the groups of stations that some links join; a ring keeps its order."""
+def parts(topology: Topology, cut: set[str], without: Sequence[str] = ()) -> list[list[str]]:
+    """Return the groups that remain when kinds of lines are cut; a ring keeps its order."""
     import networkx as nx
 
-    rank = {name: i for i, name in enumerate(names)}
+    rank = {name: i for i, name in enumerate(topology.fabric)}
     graph = nx.Graph()
     graph.add_nodes_from(rank)
-    graph.add_edges_from((b.source, b.target) for b in topology.bundles
-                         if b.source in rank and b.target in rank and joins(b))
+    graph.add_edges_from((ln.a, ln.b) for ln in gather(topology, None, {}) if ln.kind not in cut)
+    graph.remove_nodes_from(without)
     groups = [min(group, key=rank.__getitem__) for group in nx.connected_components(graph)]
     return [list(nx.dfs_preorder_nodes(graph, first)) for first in groups]
 
 
 def around(names: Sequence[str], centre: complex, radii: complex) -> dict[str, complex]:
     """Place stations on an ellipse, from the top left on (an odd number: from the top)."""
-    turn = 2 * math.pi / max(len(names), 1)
-    start = -math.pi / 2 - (0 if len(names) % 2 else turn / 2)
-    units = [cmath.rect(len(names) > 1, start + i * turn) for i in range(len(names))]
-    return {name: centre + complex(u.real * radii.real, u.imag * radii.imag)
-            for name, u in zip(names, units, strict=True)}
+    turns = (np.arange(len(names)) - (len(names) % 2 == 0) / 2) / max(len(names), 1) - 0.25
+    units = (len(names) > 1) * np.exp(2j * np.pi * turns)
+    spots = centre + units.real * radii.real + 1j * units.imag * radii.imag
+    return dict(zip(names, spots.tolist(), strict=True))
 
 
 def circles(topology: Topology, kinds: Kinds) -> Plan:
     """Place GPUs around the interchange of their board, or around those joined directly."""
-    near = topology.fabric.adj
-    boards = {n: [g for g in topology.gpus if g in near[n]]
-              for n, kind in kinds.items() if kind == "nvswitch"}
-    alone = [g for g in topology.gpus if not any(g in board for board in boards.values())]
-    groups = [*boards.values(), *parts(topology, alone)]
+    groups = parts(topology, {"trunk"})
     rows = math.ceil(len(groups) / 4)
     columns = math.ceil(len(groups) / rows)
     size = complex(WIDE / columns, TALL / rows)
-    made = Plan(13.0 if boards else min(16.0, 5 + 170 / len(topology.bundles)))
-    quads = two_quads(topology)
+    switched, quads = "nvswitch" in kinds.values(), two_quads(topology)
+    made = Plan(13.0 if switched else min(16.0, 5 + 170 / len(topology.bundles)))
     for i, group in enumerate(groups):
-        corner = complex(LEFT + i % columns * size.real, TOP + i // columns * size.imag)
-        reach = 340 if boards else 150 + 14 * len(group)
+        column, row = i % columns + 0.5, i // columns + 0.5
+        centre = complex(LEFT + column * size.real, TOP + row * size.imag)
+        gpus = [name for name in group if kinds[name] == "gpu"]
+        reach = 340 if switched else 150 + 14 * len(gpus)
         radii = complex(min(size.real / 2 - 52, reach), min(size.imag / 2 - 38, reach))
-        spots = quads or around(group, corner + size / 2, radii)
-        made.put("gpu", spots, HALVES["gpu"] * min(1.0, 20 / max(len(group), 1)))
-        if i < len(boards):
-            made.put("nvswitch", {list(boards)[i]: corner + size / 2})
+        for name, at in (quads or around(gpus, centre, radii)).items():
+            made.put("gpu", [name], at, HALVES["gpu"] * min(1.0, 20 / len(gpus)))
+        switches = [name for name in group if name not in gpus]
+        for name, at in around(switches, centre, radii / 2).items():
+            made.put("nvswitch", [name], at)
         if len(groups) > 1:
-            made.grounds.append((corner + 6 + 2j, size - 12 - 4j))
+            made.grounds.append((centre, size / 2 - 6 - 2j))
     if quads:
-        made.grounds += [(x + TOP * 1j, 328 + TALL * 1j) for x in (LEFT + 52, LEFT + 532)]
+        made.grounds += [(CENTRE + x, complex(164, TALL / 2)) for x in (-240, 240)]
     return made
 
 
 def two_quads(topology: Topology) -> dict[str, complex]:
     """Place two full quads that are joined corner to corner; nothing if there are none."""
     near = {gpu: set(topology.fabric[gpu]) for gpu in topology.gpus}
-    for half in combinations(topology.gpus, 4) if topology.ranks == 8 else ():
-        one, other = set(half), set(near) - set(half)
-        full = all(side - {n} <= near[n] for side in (one, other) for n in side)
-        partners = [n for corner in half for n in near[corner] & other]
-        if full and set(partners) == other and len(partners) == 4:
+    # Of eight with four neighbours each: if four are a full quad, so are the others.
+    fit = topology.ranks == 8 and all(len(joined) == 4 for joined in near.values())
+    for quad in combinations(topology.gpus, 4) if fit else ():
+        if all(near[gpu] > {*quad} - {gpu} for gpu in quad):
+            partners = [(near[gpu] - {*quad}).pop() for gpu in quad]
             corners = [-352 - 164j, -128 - 80j, -128 + 80j, -352 + 164j]
             spots = [CENTRE + c for c in corners] + [CENTRE - c.conjugate() for c in corners]
-            return dict(zip((*half, *partners), spots, strict=True))
+            return dict(zip((*quad, *partners), spots, strict=True))
     return {}
 
 
-def rack(topology: Topology, kinds: Kinds) -> Plan:
-    """Stack trays of GPUs above and below the switch trays; each GPU has a cable of its own."""
-    made, wide = Plan(3.4), 4 if topology.ranks <= 72 else 8
-    trays = math.ceil(topology.ranks / wide)
-    size = complex(680 / wide, (TALL - BAR) / trays)
-    half = complex(size.real * 0.15, min(12.0, size.imag / 2 - 1.6))
+def joints(topology: Topology, kinds: Kinds) -> list[str]:
+    """Return what joins whole domains: the network, the switches above switches, or the one."""
     switches = [name for name, kind in kinds.items() if kind == "nvswitch"]
-    gpus = [("gpu", [gpu]) for gpu in topology.gpus]
-    stack(made, gpus, switches, "nvswitch", (wide, (trays + 2) // 2), size, half, 340 + 20j)
-    for at in [s.at for s in made.stations.values() if s.kind == "gpu"][::wide]:
-        corner = complex(140, at.imag - size.imag / 2 + 0.6)
-        made.grounds.append((corner, complex(680, size.imag - 1.2)))
-    return made
+    spines = [n for n in switches if not any(kinds[m] == "gpu" for m in topology.fabric[n])]
+    rail = [name for name, kind in kinds.items() if kind == "network"]
+    return rail or spines or switches[: len(switches) == 1]
 
 
-def blocks(topology: Topology, kinds: Kinds) -> Plan:
-    """Draw each domain or board as one block, on both sides of what joins them."""
-    near, rail = topology.fabric.adj, [n for n, kind in kinds.items() if kind == "network"]
-    switches = [name for name, kind in kinds.items() if kind == "nvswitch"]
-    spines = [n for n in switches if not any(kinds[m] == "gpu" for m in near[n])]
-    hubs = rail or spines or switches[: len(switches) == 1]
-    trunk = set() if rail else {"nvswitch"}
-    groups = parts(topology, (name for name in kinds if name not in hubs), lambda b:
-                   b.kind != "socket" and {kinds[b.source], kinds[b.target]} != trunk)
-    per = math.ceil(len(groups) / 32) if len(groups) > BLOCKS else 1
-    merged = [("block", [*chain(*groups[i : i + per])]) for i in range(0, len(groups), per)]
-    rows = next(rows for most, rows in ROWS if len(merged) <= most)
-    columns = math.ceil(len(merged) / rows)
-    size = complex(min((WIDE - 24) / columns, 340.0), (TALL - BAR) / rows)
+def stack(topology: Topology, kinds: Kinds) -> Plan:
+    """Stack the GPUs of a rack, or whole domains as blocks, on both sides of what joins them."""
+    hubs = joints(topology, kinds)
+    cut = {"socket"} if "network" in kinds.values() else {"socket", "trunk"}
+    units = parts(topology, cut, hubs)
+    racked = len(units) + len(hubs) == len(kinds) and len(units) <= RACK
+    if racked:
+        rows = math.ceil(len(units) / (4 if len(units) <= 72 else 8))
+    else:
+        per = math.ceil(len(units) / 32) if len(units) > BLOCKS else 1
+        units = [[*chain(*units[i : i + per])] for i in range(0, len(units), per)]
+        rows = next(rows for most, rows in ROWS if len(units) <= most)
+    columns = math.ceil(len(units) / rows)
+    wide, bar = (680.0, 340 + 20j) if racked else (WIDE - 24, HALVES["network"])
+    size = complex(min(wide / columns, 340.0), (TALL - BAR) / rows)
     half = complex(size.real * 0.4, size.imag * 0.5 - 6)
-    made, kind = Plan(8.0), "network" if rail else "nvswitch"
-    stack(made, merged, hubs, kind, (columns, (rows + 1) // 2), size, half, HALVES["network"])
-    return made
-
-
-def stack(
-    made: Plan, units: Sequence[tuple[str, list[str]]], hubs: Sequence[str], hub: str,
-    grid: tuple[int, int], size: complex, half: complex, bar: complex,
-) -> None:
-    """Place units in a grid of columns and rows, a bar after so many rows, and lead them to it."""
-    columns, above = grid
-    left = CENTRE.real - columns * size.real / 2 + size.real * 0.04
+    if racked:
+        half = complex(size.real * 0.15, min(12.0, size.imag / 2 - 1.6))
+    made, above = Plan(3.4 if racked else 8.0), (rows + 1 + racked) // 2
     centre = complex(CENTRE.real, TOP + above * size.imag + BAR / 2)
     if hubs:
-        made.stations[hubs[0]] = Station(hub, centre, bar, tuple(hubs))
-    for i, (kind, members) in enumerate(units):
-        row, column = divmod(i, columns)
-        far, side = (above - row, -bar.imag) if row < above else (row - above + 1, bar.imag)
-        foot = 0.0 if row < above else BAR
-        at = complex(left + column * size.real + half.real, TOP + foot + (row + 0.5) * size.imag)
-        made.stations[members[0]] = Station(kind, at, half, tuple(members))
-        free = size.real * 0.96 - 2 * half.real
-        turn = at + half.real + free * (far - 0.5) / above
-        if hubs and (far > 1 or kind == "gpu"):
-            end = complex(turn.real, centre.imag + side)
+        made.put(kinds[hubs[0]], hubs, centre, bar)
+    left, free = centre.real - (columns / 2 - 0.04) * size.real, size.real * 0.96 - 2 * half.real
+    for i, members in enumerate(units):
+        away = i // columns - above + 0.5
+        side = math.copysign(1, away)
+        at = complex(left + i % columns * size.real + half.real,
+                     centre.imag + side * BAR / 2 + away * size.imag)
+        made.put("gpu" if racked else "block", members, at, half)
+        if hubs and (racked or abs(away) > 1):
+            turn = at + half.real + free * abs(away) / above
+            end = complex(turn.real, centre.imag + side * bar.imag)
             made.ways[members[0], hubs[0]] = (at + half.real, turn, end)
+        if racked and not i % columns:
+            made.grounds.append((complex(centre.real, at.imag), bar.real + size.imag * 0.5j - 0.6j))
+    return made
 
 
 def slots(topology: Topology, kinds: Kinds) -> tuple[float, dict[str, float]]:
     """Return the pitch and the x of GPUs in one row, with a gap between cities or sockets."""
-    local = ("nvlink", "pcie", "socket") if "network" in kinds.values() else ("pcie",)
-    groups = parts(topology, kinds, lambda bundle: bundle.kind in local)
-    group = {name: i for i, names in enumerate(groups) for name in names}
-    places = [0.0]
-    for a, b in pairwise(topology.gpus):
-        places.append(places[-1] + (1 if group[a] == group[b] else 1.7))
+    cut = {"network"} if "network" in kinds.values() else {"nvlink", "trunk", "socket"}
+    group = {name: i for i, names in enumerate(parts(topology, cut)) for name in names}
+    steps = [1 if group[a] == group[b] else 1.7 for a, b in pairwise(topology.gpus)]
+    places = list(accumulate(steps, initial=0.0))
     pitch = min(150.0, WIDE / (places[-1] + 1))
     left = CENTRE.real - pitch * places[-1] / 2
     return pitch, {g: left + pitch * p for g, p in zip(topology.gpus, places, strict=True)}
@@ -251,24 +239,23 @@ def slots(topology: Topology, kinds: Kinds) -> tuple[float, dict[str, float]]:
 def tiers(topology: Topology, kinds: Kinds) -> Plan:
     """Place GPUs in one row: interchanges and direct lines above, roads and rail below."""
     made, (pitch, x) = Plan(10.0), slots(topology, kinds)
-    rows = [kind for kind in HALVES if kind in kinds.values()]
-    order = {name: i for i, name in enumerate(kinds)}
-    arcs = [(b.source, b.target) for b in topology.bundles
-            if order[b.source] < order[b.target] and kinds[b.source] == kinds[b.target]
-            and kinds[b.source] in ("gpu", "host")]
-    hosts = [name for name, kind in kinds.items() if kind == "host"]
-    spans = [abs(x[a] - x[b]) for a, b in arcs if a in x]
+    rows = {kind: [name for name in kinds if kinds[name] == kind]
+            for kind in HALVES if kind in kinds.values()}
+    pairs = [(a, b) for kind in ("gpu", "host") for a, b in combinations(rows.get(kind, ()), 2)
+             if topology.fabric.has_edge(a, b)]
+    spans = [x[b] - x[a] for a, b in pairs if a in x]
     head = TOP + (rise(max(spans)) + 60 if spans else 30)
-    drop = (TOP + TALL - (16 if rows[-1] == "network" else 50) - head) / max(len(rows) - 1, 1)
+    foot = TOP + TALL - (16 if "network" in rows else 50)
+    levels = dict(zip(rows, np.linspace(head, foot, len(rows)), strict=True))
     for kind in sorted(rows, key=lambda kind: kind != "gpu"):
         half = complex(min(HALVES[kind].real, max(0.43 * pitch, 6)), HALVES[kind].imag)
-        for name in (name for name in kinds if kinds[name] == kind):
+        for name in rows[kind]:
             near = [x[n] for n in topology.fabric[name] if n in x and kinds[n] != kind]
             middle = sum(near) / len(near) if near and kind != "network" else CENTRE.real
-            at = complex(x.setdefault(name, middle), head + rows.index(kind) * drop)
-            made.put(kind, {name: at}, half if kind in ("gpu", "nic") else 0j)
-    made.ways = {(a, b): arc(made.stations[a], made.stations[b]) for a, b in arcs
-                 if kinds[a] == "gpu" or hosts.index(b) - hosts.index(a) > 1}
+            at = complex(x.setdefault(name, middle), levels[kind])
+            made.put(kind, [name], at, half if kind in ("gpu", "nic") else HALVES[kind])
+    made.ways = {(a, b): arc(made.stations[a], made.stations[b]) for a, b in pairs
+                 if kinds[a] == "gpu" or rows["host"].index(b) - rows["host"].index(a) > 1}
     return made
 
 
@@ -280,86 +267,59 @@ def rise(span: float) -> float:
 def arc(a: Station, b: Station) -> Points:
     """Join two stations of a row by half an ellipse: GPUs above the row, others below it."""
     span = (b.at - a.at).real
-    shift = a.half.real * max(0.1, 0.8 - span / 600)
+    reach = span / 2 - a.half.real * max(0.1, 0.8 - span / 600)
     height, foot = (rise(span), -a.half.imag) if a.kind == "gpu" else (-30.0, a.half.imag)
-    units = [cmath.rect(1, math.pi * (1 - i / 24)) for i in range(25)]
-    return tuple((a.at + b.at) / 2 + complex(u.real * (span / 2 - shift), foot - u.imag * height)
-                 for u in units)
+    units = np.exp(1j * np.linspace(math.pi, 0, 25))
+    return tuple((a.at + b.at) / 2 + units.real * reach + 1j * (foot - units.imag * height))
 
 
-def survey(
-    topology: Topology, plan: Plan, loads: Loads | None
-) -> tuple[list[Line], dict[str, float]]:
-    """Merge bundles into the lines of the map; return also the fullest link inside each block."""
-    home = {member: name for name, s in plan.stations.items() for member in s.members}
+def gather(topology: Topology, loads: Loads | None, home: Mapping[str, str]) -> list[Line]:
+    """Merge bundles of one kind between two places; `home` tells which stations share a place."""
+    kinds = dict(topology.fabric.nodes(data="kind"))
     found: dict[tuple[str, str, str], Line] = {}
-    inner = {name: 0.0 for name, s in plan.stations.items() if s.kind == "block"}
     use = loads.utilisation.tolist() if loads else [0.0] * len(topology.bundles)
     for bundle, share in zip(topology.bundles, use, strict=True):
-        a, b = home.get(bundle.source), home.get(bundle.target)
-        if a is None or b is None or a == b:
-            inner |= {a: max(share, inner[a])} if a in inner else {}
-            continue
-        between = {plan.stations[a].kind, plan.stations[b].kind} <= {"nvswitch", "block"}
-        kind = "trunk" if between and bundle.kind == "nvlink" else bundle.kind
+        source, target = bundle.source, bundle.target
+        kind = "trunk" if kinds[source] == kinds[target] == "nvswitch" else bundle.kind
+        a, b = home.get(source, source), home.get(target, target)
         back = (b, a, kind) in found
         key = (b, a, kind) if back else (a, b, kind)
-        line = found[key] = found.get(key) or Line(*key, plan.way(a, b))
+        line = found[key] = found.get(key) or Line(*key)
         line.capacity[back] += bundle.capacity
         line.use[back] = max(line.use[back], share)
-        line.links += 0 if back else bundle.links
-        line.nominal += 0.0 if back else bundle.nominal
-    widest = max((line.nominal for line in found.values()), default=1.0)
-    for line in found.values():
-        line.width = max(2.0, plan.broadest * line.nominal / widest)
-    return list(found.values()), inner
+        if not back:
+            line.links += bundle.links
+            line.nominal += bundle.nominal
+    return list(found.values())
 
 
-def path(points: Sequence[complex], by: float = 0.0) -> str:
-    """Return path data of a way, moved to the right of travel."""
-    return written(tuple(points), by)
+def survey(topology: Topology, loads: Loads | None) -> Plan:
+    """Return the plan of a machine with its lines, filled by loads."""
+    made = plan(topology)
+    found = gather(topology, loads, made.home)
+    lines = [line for line in found if line.a != line.b]
+    widest = max((line.nominal for line in lines), default=1.0)
+    for line in lines:
+        line.way = made.way(line.a, line.b)
+        line.width = max(2.0, made.broadest * line.nominal / widest)
+    inside = sorted((max(line.use), line.a) for line in found if line.a == line.b)
+    fullest = {name: use for use, name in inside}
+    return replace(made, lines=lines, inner=fullest, loads=loads)
 
 
 @lru_cache(8192)
-def written(points: Points, by: float) -> str:
-    """Write path data once for a way that is drawn again and again."""
+def path(way: Points, by: float = 0.0) -> str:
+    """Return path data of a way, moved to the right of travel; the same ways come up often."""
     if by:
-        ends = zip([points[0], *points], [*points[1:], points[-1]], strict=False)
+        ends = zip((way[0], *way), (*way[1:], way[-1]), strict=False)
         turns = [(after - before) or 1 for before, after in ends]
-        points = tuple(p + t / abs(t) * by * 1j for p, t in zip(points, turns, strict=False))
-    return "M" + "L".join(f"{number(p.real)} {number(p.imag)}" for p in points)
+        way = tuple(p + t / abs(t) * by * 1j for p, t in zip(way, turns, strict=False))
+    return "M" + "L".join(f"{number(p.real)} {number(p.imag)}" for p in way)
 
 
 @lru_cache(2048)
 def cloud(way: Points) -> Any:
-    """Return points close together along a way."""
+    """Return points close together along a way as small boxes: their centres, their half sizes."""
     share = np.linspace(0, 1, max(48 // (len(way) - 1), 3))
-    return np.concatenate([a + share * (b - a) for a, b in pairwise(way)])
-
-
-def within(points: Any, at: complex, half: complex) -> Any:
-    """Return which points lie in a box."""
-    away = np.asarray(points) - at
-    return (abs(away.real) < half.real) & (abs(away.imag) < half.imag)
-
-
-def room(own: Any, others: Any, taken: Sequence[Box], half: complex) -> complex | None:
-    """Return the place on a way where a sign hides nothing else."""
-    for part in (0.5, 0.36, 0.64, 0.26, 0.74):
-        at, wide = complex(own[int(part * len(own))]), half + 2 + 2j
-        free = all(abs((p - at).real) > (size + wide).real or abs((p - at).imag) >
-                   (size + wide).imag for p, size in taken)
-        if free and not within(others, at, wide + 1 + 1j).any():
-            return at
-    return None
-
-
-@lru_cache(4096)
-def pieces(way: Points, hidden: Box | None) -> list[Points]:
-    """Return a way without the part that lies under a box."""
-    if not hidden:
-        return [way]
-    points = cloud(way)
-    under = [*np.flatnonzero(within(points, *hidden)), len(points)]
-    ends = tuple(points[: under[0]]), tuple(points[under[-2] + 1 :])
-    return [end if len(way) > 2 else (end[0], end[-1]) for end in ends if len(end) > 1]
+    points = np.concatenate([a + share * (b - a) for a, b in pairwise(way)])
+    return np.stack([points, np.full(len(points), 3 + 3j)])

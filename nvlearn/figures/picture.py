@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,10 @@ class Picture:
     height: float
     layers: tuple[str, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def telling(self, description: str) -> "Picture":
+        """Return the same picture with other words."""
+        return replace(self, description=description)
 
     def html(self) -> str:
         """Return the still form: an image with its caption, which needs no kernel."""

@@ -12,7 +12,6 @@ import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,9 +25,9 @@ from nvlearn.i18n import words
 WIDTH, MARGIN = 960.0, 24.0
 MARKERS = {
     "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z", "square": "m-4 -4h8v8h-8z",
-    "diamond": "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z", "triangle": "m0 -5.5l5.5 9.5h-11z",
-    "cross": "m-6 -6l12 12m0 -12l-12 12"}
+    "diamond": "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z", "triangle": "m0 -5.5l5.5 9.5h-11z"}
 ROUND = [digit * 10.0**power for power in range(-12, 19) for digit in (1, 2, 5)]
+TWOS = [2.0**power for power in range(70)]
 Array = NDArray[np.float64]
 
 
@@ -44,10 +43,9 @@ class Scale:
 
     def share(self, values: ArrayLike) -> Array:
         """Return how far along the axis values lie: 0 at its low end, 1 at its high end."""
-        low, high, given = self.low, self.high, np.asarray(values, dtype=float)
-        if self.log:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                low, high, given = math.log10(low), math.log10(high), np.log10(given)
+        parts = self.low, self.high, np.asarray(values, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high, given = (np.log10(part) if self.log else part for part in parts)
         return np.asarray((given - low) / (high - low))
 
 
@@ -74,17 +72,15 @@ class Axes:
 
 def log_ticks(low: float, high: float, binary: bool = False) -> list[float]:
     """Return round numbers between the ends, the closest set that has at most eleven of them."""
-    twos = [[2.0**power for power in range(0, 70, step)] for step in (1, 2, 5, 10)]
-    sets = twos if binary else [ROUND, ROUND[::3], ROUND[::9]]
-    inside = [[tick for tick in ticks if low <= tick <= high] for ticks in sets]
+    every, steps = (TWOS, (1, 2, 5, 10)) if binary else (ROUND, (1, 3, 9))
+    inside = [[tick for tick in every[::step] if low <= tick <= high] for step in steps]
     return next((ticks for ticks in inside if len(ticks) <= 11), inside[-1])
 
 
 def value_scale(values: ArrayLike, label: str, log: bool, say: Callable[[float], str]) -> Scale:
     """Return an axis for values; its ends are round numbers, so that it stays while they move."""
-    given = np.asarray(values, dtype=float)
-    seen = given[np.isfinite(given) & (given > 0)]
-    least, most = float(seen.min()), float(seen.max())
+    seen = [value for value in np.ravel(values).tolist() if 0 < value < math.inf]
+    least, most = min(seen), max(seen)
     step = tick_step(most)
     ticks = [step * count for count in range(math.ceil(1.02 * most / step) + 1)]
     low, high = ticks[0], ticks[-1]
@@ -97,51 +93,44 @@ def value_scale(values: ArrayLike, label: str, log: bool, say: Callable[[float],
 
 @lru_cache(maxsize=64)
 def frame(axes: Axes) -> tuple[str, str]:
-    """Return the still marks of a plot and a name for its clip."""
+    """Return the still marks of a plot, with its words as SVG text, and a name for its clip."""
     svg = " ".join(render(axes).split())
-    # No id is left and no style sheet: an inlined picture shares its page with all others.
-    lines = re.sub(r' id="[^"]*"', "", svg[svg.index("<g ") : svg.rindex("</g>") + 4])
-    sign = hashlib.sha256(repr(axes).encode()).hexdigest()[:8]
-    return lines + tick_words(axes), f"nv-{axes.family}-{sign}"
-
-
-def render(axes: Axes) -> str:
-    """Return the SVG of the empty axes with their grid, made by matplotlib."""
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    x, y, page, wide, tall = axes.x, axes.y, io.StringIO(), WIDTH, axes.height
-    box = (axes.left / wide, 1 - axes.bottom / tall,
-           (axes.right - axes.left) / wide, (axes.bottom - axes.top) / tall)
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # the reader's own settings would change the bytes
-        matplotlib.rcParams["svg.hashsalt"] = axes.family
-        figure = FigureCanvasSVG(Figure((wide / 72, tall / 72), dpi=72)).figure
-        field = figure.add_axes(box, xlim=(x.low, x.high), ylim=(y.low, y.high))
-        field.set(xscale="log" if x.log else "linear", yscale="log" if y.log else "linear")
-        field.set(xticks=[], yticks=[])
-        field.minorticks_off()
-        # Plain lines cost half of what matplotlib's own ticks cost.
-        rule: dict[str, Any] = {"color": style.RULE, "linewidth": 1, "clip_on": False}
-        field.vlines([tick for tick, _ in x.ticks], y.low, y.high, **rule)
-        field.hlines([tick for tick, _ in y.ticks], x.low, x.high, **rule)
-        field.spines[["top", "right"]].set_visible(False)
-        field.spines[["left", "bottom"]].set(color=style.MUTED, linewidth=1)
-        figure.savefig(page, format="svg", transparent=True, metadata={"Date": None})
-    return page.getvalue()
-
-
-def tick_words(axes: Axes) -> str:
-    """Return the words of ticks and axes as SVG text."""
     sheet, low, small = Drawing(0, 0), axes.bottom + axes.foot, (style.SMALL, style.MUTED)
+    # No id is left and no style sheet: an inlined picture shares its page with all others.
+    sheet.layers[0] = [re.sub(r' id="[^"]*"', "", svg[svg.index("<g ") : svg.rindex("</g>") + 4])]
     for tick, said in axes.x.ticks:
         sheet.text(float(axes.at(tick, axes.y.high)[0]), low, said, *small, "middle")
     for tick, said in axes.y.ticks:
         sheet.text(axes.left - 8, float(axes.at(axes.x.high, tick)[1]) + 4, said, *small, "end")
     sheet.text((axes.left + axes.right) / 2, low + 20, axes.x.label, *small, "middle")
     sheet.text(MARGIN, axes.top - 14, axes.y.label, *small)
-    return "".join(sheet.layers[0])
+    sign = hashlib.sha256(repr(axes).encode()).hexdigest()[:8]
+    return "".join(sheet.layers[0]), f"nv-{axes.family}-{sign}"
+
+
+def render(axes: Axes) -> str:
+    """Return the SVG of the empty axes with their grid, made by matplotlib."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    x, y, page, wide, tall = axes.x, axes.y, io.StringIO(), WIDTH, axes.height
+    box = (axes.left / wide, 1 - axes.bottom / tall,
+           (axes.right - axes.left) / wide, (axes.bottom - axes.top) / tall)
+    # The reader's own settings would change the bytes.
+    with matplotlib.rc_context(matplotlib.rcParamsDefault):
+        figure = Figure((wide / 72, tall / 72), dpi=72)
+        field = figure.add_axes(
+            box, xscale="log" if x.log else "linear", yscale="log" if y.log else "linear",
+            xlim=(x.low, x.high), ylim=(y.low, y.high), xticks=[], yticks=[])
+        field.minorticks_off()
+        # Plain lines cost half of what matplotlib's own ticks cost.
+        for lines in (field.vlines([*dict(x.ticks)], y.low, y.high),
+                      field.hlines([*dict(y.ticks)], x.low, x.high)):
+            lines.set(color=style.RULE, linewidth=1, clip_on=False)
+        field.spines[["top", "right"]].set_visible(False)
+        field.spines[["left", "bottom"]].set(color=style.MUTED, linewidth=1)
+        figure.savefig(page, format="svg", transparent=True, metadata={"Date": None})
+    return page.getvalue()
 
 
 class Plot:
@@ -164,7 +153,7 @@ class Plot:
     def points(self, xs: ArrayLike, ys: ArrayLike, colour: str, marker: str = "circle",
                hollow: bool = False, name: str = "") -> None:
         """Put a marker at each point."""
-        shape, paint = MARKERS[marker], style.PAPER if hollow or marker == "cross" else colour
+        shape, paint = MARKERS[marker], style.PAPER if hollow else colour
         self.mark(trail(*self.axes.at(xs, ys), shape), f"M15 -4{shape}", name,
                   fill=paint, stroke=colour, stroke_width=1.5)
 
@@ -172,20 +161,6 @@ class Plot:
         """Put down a path; a name goes into the legend, beside a sample in the same look."""
         self.marks.append(element("path", d=d, **look))
         self.keys += [(name, element("path", d=sample, **look))] if name else []
-
-    def vline(self, x: float, stroke: str = style.INK, dash: str = "4 4") -> None:
-        """Put down a line across the field at a value of x."""
-        self.curve([x, x], [self.axes.y.low, self.axes.y.high], stroke, dash, 1.5)
-
-    def hline(self, y: float, stroke: str = style.INK, dash: str = "4 4") -> None:
-        """Put down a line across the field at a value of y."""
-        self.curve([self.axes.x.low, self.axes.x.high], [y, y], stroke, dash, 1.5)
-
-    def band(self, low: float, high: float, fill: str) -> None:
-        """Tint the field between two values of x."""
-        foot, head = self.axes.y.low, self.axes.y.high
-        d = trail(*self.axes.at([low, low, high, high], [foot, head, head, foot]))
-        self.mark(d, "", "", fill=fill)
 
     def label(self, x: float, y: float, text: str, dx: float, dy: float, fill: str = style.INK,
               anchor: str | None = None, bold: bool = False) -> None:
@@ -208,11 +183,10 @@ class Plot:
 
     def sources(self, documents: Iterable[str]) -> None:
         """Write where the numbers come from at the foot of the sheet, each document once."""
-        named = [document for document in dict.fromkeys(documents) if document]
-        told = words("plot.sources", documents="; ".join(named)) if named else ""
-        for row, line in enumerate(reversed(textwrap.wrap(told, 150))):
-            y = self.axes.height - 14 - 15 * row
-            self.sheet.text(MARGIN, y, line, style.TINY, style.MUTED)
+        named = "; ".join(dict.fromkeys(filter(None, documents)))
+        told = words("plot.sources", documents=named) if named else ""
+        for row, line in enumerate(reversed(textwrap.wrap(told, 150)), 1):
+            self.sheet.text(MARGIN, self.axes.height + 1 - 15 * row, line, style.TINY, style.MUTED)
 
     def picture(self, title: str, subtitle: str, sentence: str, **data: object) -> Picture:
         """Close the plot: the frame is the lower layer, all else the upper one."""

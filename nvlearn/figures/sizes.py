@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from nvlearn.figures import style
 from nvlearn.figures.drawing import text_width
 from nvlearn.figures.picture import Picture
-from nvlearn.figures.plot import MARGIN, WIDTH, Array, Axes, Plot, Scale, log_ticks, value_scale
+from nvlearn.figures.plot import MARGIN, WIDTH, Axes, Plot, Scale, log_ticks, value_scale
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 from nvlearn.units import GB, format_rate, format_size, format_time
@@ -38,13 +38,6 @@ class Series:
 Part = tuple[Series, float, float]
 
 
-def fine(series: Series) -> bool:
-    """Tell whether a series can be drawn on logarithmic axes."""
-    sizes, values = np.asarray(series.sizes, float), np.asarray(series.values, float)
-    known = np.isfinite(sizes).all() and np.isfinite(values).all()
-    return bool(known and len(sizes) and (sizes > 0).all() and (values > 0).all())
-
-
 def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantity: str = "busbw",
                 line_rate: float = 0.0, log: bool = True) -> Picture:
     """Draw curves over measured points; the quantity is "busbw" or "time".
@@ -52,14 +45,20 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
     The line rate is bytes per second, one way; `log` is about the axis of the values.
     """
     rates, several, series = quantity == "busbw", len(curves) > 1, [*points, *curves]
-    require(bool(curves) and quantity in ("busbw", "time") and all(fine(each) for each in series),
+    sizes, values = [each.sizes for each in series], [each.values for each in series]
+    fine = all(len(part) and ((part > 0) & (part < math.inf)).all() for part in sizes + values)
+    require(bool(curves) and quantity in ("busbw", "time") and fine,
             'Size curves need "busbw" or "time", and one curve or more of two points or more, with '
             "ascending sizes and values above 0")
-    binary = all(math.frexp(each.sizes[end])[0] == 0.5 for each in series for end in (0, -1))
+    # Powers of two are told in binary units.
+    binary = all(math.frexp(each[end])[0] == 0.5 for each in sizes for end in (0, -1))
     size = partial(format_size, binary=binary)
-    x = size_scale(np.concatenate([each.sizes for each in series]), binary)
-    values = np.concatenate([*(each.values for each in series), [line_rate] if rates else []])
-    y = value_scale(values, words(f"sizes.y.{quantity}"), log, gigabytes if rates else format_time)
+    every = np.concatenate(sizes).tolist()
+    low, high = min(every) / 1.3, max(every) * 1.3
+    ticks = tuple((tick, size(tick)) for tick in log_ticks(low, high, binary))
+    x = Scale(low, high, ticks, words("sizes.x"), log=True)
+    y = value_scale(np.concatenate([*values, [line_rate if rates else 0]]),
+                    words(f"sizes.y.{quantity}"), log, gigabytes if rates else format_time)
     plot = Plot(Axes("sizes", x, y, top=146, bottom=450, height=560, foot=40 if several else 20))
     for each, shape in zip(points, cycle(SHAPES), strict=False):
         plot.points(each.sizes, each.values, each.way.dark, shape, True, each.name)
@@ -73,20 +72,12 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
     if several:
         strip(plot, parts)
     halves = mark_halves(plot, curves, rates, size)
-    if points:
-        plot.sources(each.source for each in points)
+    plot.sources(each.source for each in points)
     title, *told = story(curves, parts, size, format_rate if rates else format_time)
-    subtitle = ["model", *(["measured"] if points else []), *(["bar"] if several else [])]
+    subtitle = {"model": True, "measured": points, "bar": several}
     return plot.picture(
-        title, " ".join(words(f"sizes.subtitle.{part}") for part in subtitle),
+        title, " ".join(words(f"sizes.subtitle.{part}") for part, here in subtitle.items() if here),
         " ".join([*told, *halves]), winners=[(best.name, *ends) for best, *ends in parts])
-
-
-def size_scale(sizes: Array, binary: bool) -> Scale:
-    """Return the axis of sizes, in binary units if they are powers of two."""
-    low, high = float(sizes.min()) / 1.3, float(sizes.max()) * 1.3
-    ticks = tuple((tick, format_size(tick, binary)) for tick in log_ticks(low, high, binary))
-    return Scale(low, high, ticks, words("sizes.x"), log=True)
 
 
 def gigabytes(rate: float) -> str:
@@ -99,8 +90,7 @@ def winners(curves: Sequence[Series], better: int) -> list[Part]:
     logs = [(np.log(each.sizes), better * np.log(each.values)) for each in curves]
     places = np.linspace(min(x[0] for x, _ in logs), max(x[-1] for x, _ in logs), PLACES)
     scores = np.array([np.interp(places, x, y, -np.inf, -np.inf) for x, y in logs])
-    scores[np.isnan(scores)] = -np.inf
-    best = (scores >= scores.max(axis=0) - SAME).argmax(axis=0)
+    best = (scores >= np.nanmax(scores, axis=0) - SAME).argmax(axis=0)
     turns = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), PLACES - 1]
     ends = np.exp(places).tolist()
     return [(curves[best[a]], ends[a], ends[b]) for a, b in pairwise(turns)]
@@ -118,30 +108,28 @@ def strip(plot: Plot, parts: Sequence[Part]) -> None:
 
 def reference(plot: Plot, rates: bool, rate: float) -> None:
     """Draw what the line itself would do: a level, or the time to send the message once."""
-    x, y, said = plot.axes.x, plot.axes.y, format_rate(rate)
-    if rates:
-        plot.hline(rate)
-        below = float(y.share(rate)) > 0.93
-        plot.label(x.low, rate, words("sizes.line_rate", rate=said), 8, 16 if below else -7)
-    else:
-        sizes = np.geomspace(x.low, x.high, PLACES // 10)
-        plot.curve(sizes, sizes / rate, style.INK, "4 4", 1.5)
-        plot.label(x.low, y.high, words("sizes.line_time", rate=said), 8, 16)
+    x, y = plot.axes.x, plot.axes.y
+    # A level is straight on any axes, a time only on logarithmic ones.
+    sizes = np.geomspace(x.low, x.high, 2 if rates else PLACES // 10)
+    plot.curve(sizes, 0 * sizes + rate if rates else sizes / rate, style.INK, "4 4", 1.5)
+    head, said = (rate, "sizes.line_rate") if rates else (y.high, "sizes.line_time")
+    below = float(y.share(head)) > 0.93
+    plot.label(x.low, head, words(said, rate=format_rate(rate)), 8, 16 if below else -7)
 
 
 def mark_halves(plot: Plot, curves: Sequence[Series], rates: bool, size: Say) -> list[str]:
     """Mark half speed where asked, the words at the edge that the curves leave free."""
     told: list[str] = []
-    for each in (curve for curve in curves if curve.half_speed):
-        at = each.half_speed
+    y_axis = plot.axes.y
+    edge, dy, step = (y_axis.low, -8.0, -16.0) if rates else (y_axis.high, 33.0, 16.0)
+    for each, at in ((curve, curve.half_speed) for curve in curves if curve.half_speed):
         y = math.exp(np.interp(math.log(at), np.log(each.sizes), np.log(each.values)))
-        edge, dy = (plot.axes.y.low, -8.0) if rates else (plot.axes.y.high, 33.0)
-        dy += 16 * len(told) * (-1 if rates else 1)
         plot.curve([at, at], [edge, y], each.way.dark, "2 4", 1.5)
         plot.points([at], [y], each.way.dark)
-        told.append(words("sizes.half", name=each.name, size=size(at, digits=3)))
-        plot.label(at, edge, told[-1], 8, dy, each.way.dark)
-    return [f"{line}." for line in told]
+        said = words("sizes.half", name=each.name, size=size(at, digits=3))
+        plot.label(at, edge, said, 8, dy + step * len(told), each.way.dark)
+        told.append(f"{said}.")
+    return told
 
 
 def story(curves: Sequence[Series], parts: Sequence[Part], size: Say, say: Say) -> list[str]:

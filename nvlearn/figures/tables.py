@@ -12,23 +12,21 @@ class Table:
 
     def __init__(self, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Keep everything as text; a figure shows its own, marked where it is not settled."""
-        self.headings = list(headings)
-        self.rows = [[shown(cell) for cell in row] for row in rows]
+        self.lines = [[shown(cell) for cell in line] for line in (headings, *rows)]
 
     def __repr__(self) -> str:
         """Return the table in columns."""
-        lines = [self.headings, *self.rows]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        pairs = [zip(line, widths, strict=True) for line in lines]
-        return "\n".join("  ".join(c.ljust(w) for c, w in pair).rstrip() for pair in pairs)
+        widths = [max(map(len, column)) for column in zip(*self.lines, strict=True)]
+        padded = [map(str.ljust, line, widths) for line in self.lines]
+        return "\n".join("  ".join(cells).rstrip() for cells in padded)
 
     def _repr_html_(self) -> str:
         def line(tag: str, cells: Sequence[str]) -> str:
             inside = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
             return f'<tr style="text-align: left">{inside}</tr>'
 
-        rows = "".join(line("td", row) for row in self.rows)
-        return f"<table><thead>{line('th', self.headings)}</thead><tbody>{rows}</tbody></table>"
+        rows = "".join(line("td", row) for row in self.lines[1:])
+        return f"<table><thead>{line('th', self.lines[0])}</thead><tbody>{rows}</tbody></table>"
 
 
 def shown(cell: Any) -> str:

@@ -6,22 +6,27 @@ import numpy as np
 
 from nvlearn.collectives import Trace
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, text_width
+from nvlearn.figures.drawing import Drawing, boxes, text_width
 from nvlearn.figures.picture import Picture
-from nvlearn.figures.step import tick_step
+from nvlearn.figures.step import ticks
+from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 from nvlearn.units import format_size, format_time
 
 WIDTH, LEFT, RIGHT, TOP = 960.0, 200.0, 884.0, 112.0
 ROWS, ROW, BINS, SHADES = 12, 18.0, 171, 5  # links shown, their pitch; boxes and shades of a row
 MANY = 2000  # transfers; more are drawn as bands
-#: Fill and ink of a transfer that is added, and of one that is handed out.
-PHASES = {"add": (style.FACTORY, style.PAPER), "keep": ("#7FD3B8", style.INK)}
+#: Fill and ink of a transfer that is added, of one that is handed out, of the mark of a slow one.
+PHASES = {"add": (style.FACTORY, style.PAPER), "keep": ("#7FD3B8", style.INK),
+          "slow": (style.JAM, style.PAPER)}
 WAY = {"nvlink": "nvlink", "network": "infiniband"}
 
 
 class Bars(NamedTuple):
-    """The transfers as bars, in the order of their lanes and starts: one column a field."""
+    """The transfers as bars, in the order of their lanes and starts: one column a field.
+
+    Thin bars are merged into bands, which have the chunk -1.
+    """
 
     x: np.ndarray
     end: np.ndarray
@@ -30,30 +35,32 @@ class Bars(NamedTuple):
     add: np.ndarray
     slow: np.ndarray
     chunk: np.ndarray
-    room: np.ndarray
 
 
-def timeline(trace: Trace, *, links: bool = True) -> Picture:
+def timeline(trace: Trace) -> Picture:
     """Draw when every rank sends, and under it how busy the busiest links are over time."""
-    if trace.seconds <= 0:
-        raise ValueError(f"{trace.schedule.name} took no time, so there is nothing to draw; send "
-                         "a message of more than 0 bytes.")
+    require(trace.seconds > 0, f"{trace.schedule.name} took no time, so there is nothing to draw; "
+            "send a message of more than 0 bytes")
     lanes = trace.schedule.ranks + trace.schedule.uses_switch
     pitch = min(34.0, max(5.0, 300 / lanes))
     foot, used = TOP + lanes * pitch, np.flatnonzero(trace.link_bytes)
-    rows = busiest(trace, used)
-    sheet, told = Drawing(WIDTH, foot + 52 + (32 + len(rows) * ROW) * links), findings(trace, used)
-    ground(sheet, trace, lanes, pitch, words("timeline.subtitle", **told))
+    rows, told = busiest(trace, used), findings(trace, used)
+    sheet = Drawing(WIDTH, foot + 84 + len(rows) * ROW)
+    ground(sheet, trace, lanes, pitch)
     sheet.layer()
-    sheet.text(24, 35, told["title"], style.TITLE, bold=True)
-    axis(sheet, trace.seconds, foot)
+    sheet.heading(told["title"], words("timeline.subtitle", **told))
+    scale = (RIGHT - LEFT) / trace.seconds
+    ticks(sheet, trace.seconds, LEFT, scale, (TOP, foot + 4, foot + 18),
+          lambda time: format_time(time) if time else "0")
+    sheet.text(LEFT - 10, foot + 18, words("timeline.axis"), style.SMALL, style.MUTED, "end")
     draw_bars(sheet, bars(trace, pitch))
-    if links:
-        heading = words("timeline.rows" if len(rows) == len(used) else "timeline.most",
-                        shown=len(rows), used=len(used))
-        draw_links(sheet, trace, rows, foot + 62, heading)
+    heading = words(f"timeline.{'rows' if len(rows) == len(used) else 'most'}",
+                    shown=len(rows), used=len(used))
+    sheet.text(24, foot + 62, heading, style.SMALL, bold=True)
+    sheet.text(WIDTH - 24, foot + 62, words("timeline.share"), style.SMALL, style.MUTED, "end")
+    draw_links(sheet, trace, rows, foot + 74)
     busy = {link_name(trace, i): float(trace.utilisation[i]) for i in rows}
-    return sheet.picture(words("timeline.told.sentence", **told), seconds=trace.seconds, busy=busy)
+    return sheet.picture(words("timeline.told.sentence", **told), busy=busy)
 
 
 def busiest(trace: Trace, used: np.ndarray) -> np.ndarray:
@@ -62,7 +69,7 @@ def busiest(trace: Trace, used: np.ndarray) -> np.ndarray:
     order = used[np.argsort(-busy, kind="stable")]
     kinds = np.array([trace.topology.bundles[link].kind for link in order])
     nth = [int((kinds[:i] == kind).sum()) for i, kind in enumerate(kinds)]
-    return np.array(sorted(order[np.argsort(nth, kind="stable")[:ROWS]].tolist()), dtype=np.int64)
+    return np.sort(order[np.argsort(nth, kind="stable")[:ROWS]])
 
 
 def link_name(trace: Trace, index: int) -> str:
@@ -77,8 +84,7 @@ def findings(trace: Trace, used: np.ndarray) -> dict[str, Any]:
     slow = np.array([bundle.capacity < bundle.nominal for bundle in bundles])
     kinds = np.array([bundle.kind for bundle in bundles])
     top = int(np.argmax(busy + 1e-3 * slow))
-    others = np.flatnonzero(kinds != kinds[top])
-    second = others[np.argmax(busy[others])] if len(others) else top
+    second = int(np.argmax(busy + (kinds != kinds[top])))  # of another kind if there is one
     mode = ("even" if np.ptp(busy) < 0.02 else "slow" if slow[top]
             else "kinds" if busy[second] < busy[top] - 0.05 else "uneven")
     told = {
@@ -92,41 +98,20 @@ def findings(trace: Trace, used: np.ndarray) -> dict[str, Any]:
     return told | {"title": words(f"timeline.title.{mode}", **told)}
 
 
-def ground(sheet: Drawing, trace: Trace, lanes: int, pitch: float, subtitle: str) -> None:
-    """Draw the empty lanes with their names, and the legend."""
-    sheet.text(24, 58, subtitle, style.BODY, style.MUTED)
-    x = LEFT
-    for key, (fill, _) in PHASES.items():
-        if (trace.schedule.add == (key == "add")).any():
-            sheet.rect(x, 76, 22, 12, fill)
-            sheet.text(x + 29, 86, words(f"timeline.legend.{key}"), style.SMALL, style.MUTED)
-            x += 150
-    if slowest(trace).any():
-        sheet.rect(x, 84, 22, 4, style.JAM)
-        sheet.text(x + 29, 86, words("timeline.legend.slow"), style.SMALL, style.MUTED)
-    y, height = TOP + np.arange(lanes) * pitch + pitch * 0.08, np.full(lanes, pitch * 0.84)
-    sheet.path(boxes(np.full(lanes, LEFT), y, np.full(lanes, RIGHT - LEFT), height), style.GROUND)
+def ground(sheet: Drawing, trace: Trace, lanes: int, pitch: float) -> None:
+    """Draw the empty lanes with their names, and the legend of what there is."""
+    add = trace.schedule.add
+    there = {"add": add.any(), "keep": not add.all(), "slow": slowest(trace).any()}
+    for i, key in enumerate(key for key in there if there[key]):
+        x, top = LEFT + 150 * i, 84 if key == "slow" else 76
+        sheet.rect(x, top, 22, 88 - top, PHASES[key][0])
+        sheet.text(x + 29, 86, words(f"timeline.legend.{key}"), style.SMALL, style.MUTED)
+    y = TOP + (np.arange(lanes) + 0.08) * pitch
+    sheet.path(boxes(LEFT, y, RIGHT - LEFT, pitch * 0.84), style.GROUND)
+    names = [*trace.topology.gpus[: trace.schedule.ranks], words("timeline.switch")]
     for lane in range(0, lanes, int(-(-13 // pitch))):
-        gpu = lane < trace.schedule.ranks
-        name = trace.topology.gpus[lane] if gpu else words("timeline.switch")
-        sheet.text(LEFT - 10, TOP + (lane + 0.5) * pitch + 4, name, style.SMALL, anchor="end")
-
-
-def boxes(x: np.ndarray, y: np.ndarray, w: np.ndarray, h: np.ndarray) -> str:
-    """Return path data of many boxes."""
-    rows = zip(x.tolist(), y.tolist(), w.tolist(), h.tolist(), strict=True)
-    return "".join(f"M{a:.1f} {b:.1f}h{c:.1f}v{d:.1f}h-{c:.1f}z" for a, b, c, d in rows)
-
-
-def axis(sheet: Drawing, seconds: float, foot: float) -> None:
-    """Draw round times under the lanes."""
-    step = tick_step(seconds)
-    for tick in range(int(seconds / step + 1e-9) + 1):
-        x = LEFT + tick * step * (RIGHT - LEFT) / seconds
-        sheet.line(x, TOP, x, foot + 4, style.RULE)
-        shown = format_time(tick * step) if tick else "0"
-        sheet.text(x, foot + 18, shown, style.SMALL, style.MUTED, "middle")
-    sheet.text(LEFT - 10, foot + 18, words("timeline.axis"), style.SMALL, style.MUTED, "end")
+        middle = TOP + (lane + 0.5) * pitch
+        sheet.text(LEFT - 10, middle + 4, names[lane], style.SMALL, anchor="end")
 
 
 def slowest(trace: Trace) -> np.ndarray:
@@ -145,84 +130,67 @@ def bars(trace: Trace, pitch: float) -> Bars:
     nth, many = np.arange(len(lane)) - np.searchsorted(lane, lane), np.bincount(lane)[lane]
     nth, many = (np.where(many * 3 > pitch, x, y) for x, y in ((0, nth), (1, many)))
     height, slow = pitch * 0.84 / many, slowest(trace)
-    x, end = LEFT + trace.start * scale, LEFT + trace.end * scale
-    thin = len(plan) > MANY or np.median(end - x) < 6
+    thin = len(plan) > MANY or np.median(trace.end - trace.start) * scale < 6
     group = track + len(tracks) * (2 * plan.add + slow) * thin
-    order = np.lexsort((x, group))
+    order = np.lexsort((trace.start, group))
     shift = group[order] * 1e4  # keeps the groups apart on one line
-    x, end = x[order] + shift, end[order] + shift
+    x, end = (LEFT + time[order] * scale + shift for time in (trace.start, trace.end))
     reach = np.maximum.accumulate(end)
     begin = np.flatnonzero(np.append(True, (x[1:] > reach[:-1] + 0.5) | (not thin)))
-    end, room = np.maximum.reduceat(end, begin), np.append(x[1:], np.inf)[begin] - x[begin]
-    shift, x, mine = shift[begin], x[begin], track[order][begin]
+    x, shift, order = x[begin], shift[begin], order[begin]
+    end = np.maximum.reduceat(end, begin)
+    end = np.minimum(end, np.append(x[1:], np.inf))  # a link that is taken again was free
     y = TOP + pitch * (lane + 0.08) + nth * height
-    columns = (y[mine], height[mine], plan.add[order][begin], slow[order][begin])
-    end = end if thin else np.minimum(end, x + room)  # a link that is taken again was free
-    room = (end - x) * (not thin)
-    return Bars(x - shift, end - shift, *columns, plan.chunk[order][begin], room)
+    mine, chunk = track[order], np.where(thin, -1, plan.chunk[order])
+    return Bars(x - shift, end - shift, y[mine], height[mine], plan.add[order], slow[order], chunk)
 
 
 def draw_bars(sheet: Drawing, bars: Bars) -> None:
     """Draw the bars, one path a colour, mark the slow ones and name chunks where there is room."""
-    edge = style.PAPER if bars.room.any() else None
-    for key, (fill, _) in PHASES.items():
-        x, end, y, h, *_ = (column[bars.add == (key == "add")] for column in bars)
-        if len(x):
-            sheet.path(boxes(x, y, np.maximum(end - x, 0.4), h), fill, stroke=edge)
-    x, end, y, h, *_ = (column[bars.slow] for column in bars)
-    if len(x):
-        sheet.path(boxes(x, y + h * 0.78, end - x, h * 0.22), style.JAM)
-    for i in np.flatnonzero((bars.room > 18) & (bars.height > 12)).tolist():
-        name = f"c{bars.chunk[i]}"
-        if text_width(name, style.TINY) < bars.room[i] - 2:
-            x0, y0 = float(bars.x[i] + bars.room[i] / 2), float(bars.y[i] + bars.height[i] / 2)
-            ink = PHASES["add" if bars.add[i] else "keep"][1]
-            sheet.text(x0, y0 + 3, name, style.TINY, ink, "middle")
+    edge = style.PAPER if (bars.chunk >= 0).any() else None
+    for key in ("add", "keep"):
+        x, end, y, h = (column[bars.add == (key == "add")] for column in bars[:4])
+        sheet.path(boxes(x, y, np.maximum(end - x, 0.4), h), PHASES[key][0], stroke=edge)
+    x, end, y, h = (column[bars.slow] for column in bars[:4])
+    sheet.path(boxes(x, y + h * 0.78, end - x, h * 0.22), PHASES["slow"][0])
+    named = (bars.end - bars.x > 18) & (bars.chunk >= 0) & (bars.height > 12)
+    for x, end, y, h, add, _, chunk in zip(*(c[named].tolist() for c in bars), strict=True):
+        if text_width(f"c{chunk}", style.TINY) < end - x - 2:
+            ink = PHASES["add" if add else "keep"][1]
+            sheet.text((x + end) / 2, y + h / 2 + 3, f"c{chunk}", style.TINY, ink, "middle")
 
 
-def draw_links(sheet: Drawing, trace: Trace, rows: np.ndarray, top: float, heading: str) -> None:
+def draw_links(sheet: Drawing, trace: Trace, rows: np.ndarray, top: float) -> None:
     """Draw a row for each link, darker where it is busier, with its share of the time."""
-    sheet.text(24, top, heading, style.SMALL, bold=True)
-    sheet.text(WIDTH - 24, top, words("timeline.share"), style.SMALL, style.MUTED, "end")
-    every = top + 12 + np.arange(len(rows)) * ROW
-    for y, link in zip(every.tolist(), rows.tolist(), strict=True):
-        sheet.text(LEFT - 10, y + 11, link_name(trace, link), style.TINY, anchor="end")
-        sheet.text(WIDTH - 24, y + 11, f"{trace.utilisation[link]:.0%}", style.SMALL, anchor="end")
-    shade = np.ceil(load(trace, rows) * SHADES - 0.05).clip(0, SHADES).astype(int)
+    for i, link in enumerate(rows.tolist()):
+        y = top + i * ROW + 11
+        sheet.text(LEFT - 10, y, link_name(trace, link), style.TINY, anchor="end")
+        sheet.text(WIDTH - 24, y, f"{trace.utilisation[link]:.0%}", style.SMALL, anchor="end")
+    loads = np.array([load(trace, link) for link in rows])
+    shade = np.ceil(loads * SHADES - 0.05).clip(0, SHADES)
     begin = np.flatnonzero(np.diff(shade, prepend=-1).ravel())
-    row, length = begin // BINS, np.diff(np.append(begin, shade.size))
+    (row, place), level = np.divmod(begin, BINS), shade.ravel()[begin]
+    length = np.diff(np.append(begin, shade.size))
     ways = np.array([WAY.get(trace.topology.bundles[link].kind, "pcie") for link in rows])[row]
-    tone, box = shade.ravel()[begin], (RIGHT - LEFT) / BINS
-    for way, level in sorted({*zip(ways.tolist(), tone.tolist(), strict=True)}):
-        here = (ways == way) & (tone == level)
-        x, w, h = LEFT + begin[here] % BINS * box, length[here] * box, np.full(here.sum(), ROW - 4)
-        fill = style.WAYS[way].dark if level else style.GROUND
-        sheet.path(boxes(x, every[row[here]], w, h), fill, fill_opacity=level / SHADES or None)
+    unit = (RIGHT - LEFT) / BINS
+    for way, tone in sorted({*zip(ways.tolist(), level.tolist(), strict=True)}):
+        here = (ways == way) & (level == tone)
+        d = boxes(LEFT + place[here] * unit, top + row[here] * ROW, length[here] * unit, ROW - 4)
+        fill = style.WAYS[way].dark if tone else style.GROUND
+        sheet.path(d, fill, fill_opacity=tone / SHADES or None)
 
 
-def load(trace: Trace, rows: np.ndarray) -> np.ndarray:
-    """Return how busy links are in each slice of time, shape (links, BINS), 1 is all the time.
+def load(trace: Trace, link: int) -> np.ndarray:
+    """Return how busy a link is in each of `BINS` slices of time, 1 is all the time.
 
     The bytes of a transfer are spread evenly from its start to its end.
     """
-    row = np.full(len(trace.topology.bundles) + 1, len(rows))
-    row[rows] = np.arange(len(rows))
-    hops = max(map(len, trace.routes))
-    routes = np.array([[*route, *[-1] * (hops - len(route))] for route in trace.routes])
-    crossed = row[routes[trace.pair]].ravel()
+    here = np.array([link in route for route in trace.routes])[trace.pair]
+    start, end = trace.start[here], trace.end[here]
+    rate, when = trace.bytes[here] / np.maximum(end - start, 1e-12), np.append(start, end)
+    order = np.argsort(when)
+    flow = np.append(rate, -rate)[order].cumsum()
+    sent = np.append(0, flow[:-1] * np.diff(when[order])).cumsum()
     edges = np.linspace(0.0, trace.seconds, BINS + 1)
-    rate = np.repeat(trace.bytes / np.maximum(trace.end - trace.start, 1e-12), hops)
-
-    def until(times: np.ndarray) -> np.ndarray:
-        """Return the bytes sent until each edge if transfers began at these times for ever."""
-        when = np.repeat(times, hops)
-        slot = crossed * (BINS + 1) + np.minimum(np.searchsorted(edges, when), BINS)
-        size = (len(rows) + 1) * (BINS + 1)
-        rates, moments = (np.bincount(slot, weight, size).reshape(-1, BINS + 1).cumsum(1)
-                          for weight in (rate, rate * when))
-        poured: np.ndarray = rates * edges - moments
-        return poured
-
-    sent = np.diff(until(trace.start) - until(trace.end))[:-1]
-    most: np.ndarray = trace.topology.capacities[rows, None] * trace.seconds / BINS
-    return np.asarray(sent / most)
+    most = trace.topology.capacities[link] * trace.seconds / BINS
+    return np.asarray(np.diff(np.interp(edges, when[order], sent)) / most)

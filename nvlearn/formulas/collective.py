@@ -405,9 +405,8 @@ def ring_nvls_crossover(ring_bandwidth: Num, nvls_bandwidth: Num) -> Out:
     return (2 * nvls + ring) / (2 * nvls - ring)
 
 
-def hierarchical_all_reduce_time(
-    message: Num, gpus_inside: Num, domains: Num, bandwidth: Num, network_bandwidth: Num
-) -> HierarchicalTime:
+def hierarchical_all_reduce_time(message: Num, gpus_inside: Num, domains: Num, bandwidth: Num,
+                                 network_bandwidth: Num) -> HierarchicalTime:
     """Return both parts of an all-reduce over several domains: inside and across.
 
     Parameters
@@ -441,8 +440,8 @@ def hierarchical_all_reduce_time(
     >>> round(hierarchical_all_reduce_time(2**32, 8, 4, 740.64e9, 50e9).serial * 1e3, 2)
     26.25
     """
-    size, g, k = check(message=message, gpus_inside=gpus_inside, domains=domains)
-    (net,) = check(network_bandwidth=network_bandwidth)
+    size, g, k, net = check(message=message, gpus_inside=gpus_inside, domains=domains,
+                            network_bandwidth=network_bandwidth)
     inside = ring_all_reduce_time(size, g, bandwidth)
     across = ring_all_reduce_time(size / g, k, net)
     return HierarchicalTime(inside, across, inside + across, larger(inside, across))

@@ -77,11 +77,6 @@ class Legend:
     rows: tuple[Row, ...]
     document: bool = False
 
-    def __repr__(self) -> str:
-        return self.markdown()
-
-    _repr_markdown_ = __repr__
-
     def markdown(self) -> str:
         """Return the formula and a table of symbol, unit, meaning and city picture.
 
@@ -94,6 +89,7 @@ class Legend:
         table = [read_table("legends")["columns"], ["---"] * 4, *cells]
         return "\n".join([f"$${self.latex}$$", "", *(f"| {' | '.join(line)} |" for line in table)])
 
+    __repr__ = _repr_markdown_ = markdown
 
 
 def legend(formula: str | Callable[..., Any]) -> Legend:

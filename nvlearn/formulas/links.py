@@ -3,9 +3,8 @@
 from nvlearn.formulas.checks import Num, Out, check, larger
 
 
-def link_bandwidth(
-    lanes: Num, lane_rate_bits: Num, links: Num, directions: Num = 2, coding: Num = 1.0
-) -> Out:
+def link_bandwidth(lanes: Num, lane_rate_bits: Num, links: Num, directions: Num = 2,
+                   coding: Num = 1.0) -> Out:
     """Return the bandwidth of a GPU from its lanes, their rate and its links.
 
     The only function that can count both ways: ``directions=2`` gives the advertised total.

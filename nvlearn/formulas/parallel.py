@@ -226,9 +226,8 @@ def pipeline_bubble_overhead(stages: Num, microbatches: Num, interleave: Num = 1
     return (p - 1) / (v * m)
 
 
-def decode_time(
-    weights: Num, kv_cache: Num, ranks: Num, memory_bandwidth: Num, layers: Num, all_reduce: Num
-) -> DecodeTime:
+def decode_time(weights: Num, kv_cache: Num, ranks: Num, memory_bandwidth: Num, layers: Num,
+                all_reduce: Num) -> DecodeTime:
     """Return the parts of the time of one decoded token with tensor parallelism.
 
     Parameters
@@ -338,9 +337,8 @@ def zero_volume(message: Num, ranks: Num, stage: Num = 0) -> Out:
     return (2 + (z == 3)) * size * (n - 1) / n
 
 
-def accumulation_volume(
-    message: Num, ranks: Num, micro_steps: Num, stage: Num = 0, no_sync: bool = True
-) -> Out:
+def accumulation_volume(message: Num, ranks: Num, micro_steps: Num, stage: Num = 0,
+                        no_sync: bool = True) -> Out:
     """Return the bytes that each GPU sends per optimizer step with gradient accumulation.
 
     Parameters
@@ -412,9 +410,8 @@ def tensor_parallel_bytes(message: Num, ranks: Num, layers: Num = 1) -> Out:
     return 8 * deep * (n - 1) / n * size
 
 
-def tensor_parallel_time(
-    message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0, layers: Num = 1
-) -> Out:
+def tensor_parallel_time(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0,
+                         layers: Num = 1) -> Out:
     """Return the time of the all-reduces of tensor parallelism in one step.
 
     Parameters

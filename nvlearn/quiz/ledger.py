@@ -59,9 +59,8 @@ def read(kind: str | None = None) -> Records:
     records = Records()
     records.torn = []
     source = path()
-    if not source.exists():
-        return records
-    for number, line in enumerate(source.read_bytes().split(b"\n"), start=1):
+    lines = source.read_bytes().split(b"\n") if source.exists() else []
+    for number, line in enumerate(lines, start=1):
         entry = _entry(line)
         if entry is None and line.strip():
             shown = line[:40].decode("utf-8", "replace")

@@ -13,19 +13,21 @@ def predict(id: str, guess: object) -> Told:
     entry = answers.find("predictions", id)
     if answers.is_blank(guess):
         return Told(words("prediction.not_yet"))
-    unit, direction = entry["unit"], entry.get("direction", "")
     try:
-        given = answers.read_answer(guess, unit, direction)
+        given, truth, slip = answers.judge(entry, guess)
     except units.UnitError as error:
         return Told(error)
-    truth = answers.compute(entry)
-    slip = answers.recognise(entry, [given], [truth], [answers.wrong_values(entry, truth)])
-    ratio = given / truth if truth else None
-    scale = units.base_unit(unit)[0]
-    kept = _keep(
-        id=id, guess=given / scale, truth=truth / scale, unit=f"{unit} {direction}".strip(),
-        ratio=ratio, slip=slip)
-    return Told(" ".join(filter(None, [*_say(entry, given, truth, slip), kept])))
+    scale = units.base_unit(entry["unit"])[0]
+    said = _say(entry, given, truth, slip)
+    try:
+        ledger.record(
+            "prediction", id=id, guess=given / scale, truth=truth / scale,
+            unit=f"{entry['unit']} {entry.get('direction', '')}".strip(),
+            ratio=given / truth if truth else None, slip=slip)
+    except OSError as error:
+        reason = error.strerror or error
+        said.append(words("prediction.not_kept", folder=ledger.folder(), reason=reason))
+    return Told(" ".join(filter(None, said)))
 
 
 def ids() -> list[str]:
@@ -36,17 +38,8 @@ def ids() -> list[str]:
 def _say(entry: dict[str, Any], given: float, truth: float, slip: str | None) -> list[str]:
     shown = [answers.in_unit(value, entry) for value in (given, truth)]
     compared = words("prediction.compared", guess=shown[0], truth=shown[1])
-    if abs(given - truth) <= entry.get("tolerance", 0.01) * abs(truth):
+    if answers.near(entry, given, truth):
         return [compared, words("prediction.right")]
     ratio = words("prediction.ratio", ratio=f"{given / truth:.3g}") if truth else ""
     why = words(f"prediction.why.{entry['id']}")
     return [compared, ratio, answers.slip_sentence(slip), why]
-
-
-def _keep(**fields: Any) -> str:
-    """Record the prediction; return a sentence only if it could not be kept."""
-    try:
-        ledger.record("prediction", **fields)
-    except OSError as error:
-        return words("prediction.not_kept", folder=ledger.folder(), reason=error.strerror or error)
-    return ""

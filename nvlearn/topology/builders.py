@@ -92,10 +92,8 @@ def ring(gpus: int, rate: float, *, links: int = 1, relay: bool = True) -> Topol
     """
     if gpus < 2:
         raise ValueError(f"A ring needs at least 2 GPUs, not {gpus}.")
-    matrix = np.zeros((gpus, gpus), dtype=np.int64)
-    here = np.arange(gpus)
-    matrix[here, (here + 1) % gpus] = matrix[(here + 1) % gpus, here] = links
-    return mesh(matrix, rate, f"ring of {gpus}", relay=relay)
+    onward = links * np.roll(np.eye(gpus), 1, axis=0)
+    return mesh(np.maximum(onward, onward.T), rate, f"ring of {gpus}", relay=relay)
 
 
 def full_mesh(gpus: int, rate: float, *, links: int = 1) -> Topology:
@@ -120,10 +118,8 @@ def full_mesh(gpus: int, rate: float, *, links: int = 1) -> Topology:
     return mesh(matrix, rate, f"full mesh of {gpus}")
 
 
-def switched(
-    gpus: int, rate: float, wires: Sequence[int], *, boards: int = 1, trunk: int = 0,
-    spine: bool = False, reduces: bool = False, name: str = "switched board",
-) -> Topology:
+def switched(gpus: int, rate: float, wires: Sequence[int], *, boards: int = 1, trunk: int = 0,
+             spine: bool = False, reduces: bool = False, name: str = "switched board") -> Topology:
     """Build a machine whose GPUs are joined by NVSwitch chips.
 
     Parameters
@@ -160,26 +156,25 @@ def switched(
     if boards < 1 or gpus % boards:
         raise ValueError(f"{gpus} GPUs do not fill {boards} boards evenly.")
     graph = _graph(gpus)
-    for board in range(boards):
-        for chip in range(len(wires)):
-            graph.add_node(f"NVSwitch{board * len(wires) + chip}", kind="nvswitch",
-                           group=f"NVSwitch board {board}", reduces=reduces)
+    chips = [f"NVSwitch{i}" for i in range(len(wires) * boards)]
+    for i, chip in enumerate(chips):
+        graph.add_node(chip, kind="nvswitch", group=f"NVSwitch board {i // len(wires)}",
+                       reduces=reduces)
     for gpu in range(gpus):
-        board = gpu // (gpus // boards)
-        for chip, count in enumerate(wires):
-            _join(graph, f"GPU{gpu}", f"NVSwitch{board * len(wires) + chip}", rate, count)
+        first = gpu // (gpus // boards) * len(wires)
+        for chip, count in zip(chips[first:], wires, strict=False):
+            _join(graph, f"GPU{gpu}", chip, rate, count)
+    trunks = list(zip(chips[len(wires):], chips, strict=False))
     if spine:
         graph.add_node("NVSwitch spine", kind="nvswitch")
-    for chip in range(0 if spine else len(wires), len(wires) * boards):
-        partner = "NVSwitch spine" if spine else f"NVSwitch{chip - len(wires)}"
-        _join(graph, f"NVSwitch{chip}", partner, rate, trunk)
+        trunks = [(chip, "NVSwitch spine") for chip in chips]
+    for chip, partner in trunks:
+        _join(graph, chip, partner, rate, trunk)
     return Topology(graph, name)
 
 
-def with_pcie(
-    topology: Topology, rate: float, *, gpus_per_switch: int = 2, switches_per_socket: int = 2,
-    socket_rate: float = 40e9,
-) -> Topology:
+def with_pcie(topology: Topology, rate: float, *, gpus_per_switch: int = 2,
+              switches_per_socket: int = 2, socket_rate: float = 40e9) -> Topology:
     """Add the municipal roads to a machine: PCIe switches, host bridges and sockets.
 
     Parameters
@@ -203,23 +198,19 @@ def with_pcie(
     [0, 2, -1, -1]
     """
     graph = topology.graph.copy()
-    hosts: list[str] = []
     for i, gpu in enumerate(topology.gpus):
         port = i // max(gpus_per_switch, 1)
-        host = f"CPU{port // switches_per_socket}"
-        if host not in hosts:
+        socket = port // switches_per_socket
+        host = f"CPU{socket}"
+        above = f"PCIeSwitch{port}" if gpus_per_switch else host
+        if host not in graph:
             graph.add_node(host, kind="host")
-            for other in hosts:
-                _join(graph, other, host, socket_rate, kind="socket")
-            hosts.append(host)
-        if not gpus_per_switch:
-            _join(graph, gpu, host, rate, kind="pcie")
-            continue
-        switch = f"PCIeSwitch{port}"
-        if switch not in graph:
-            graph.add_node(switch, kind="pcie_switch")
-            _join(graph, switch, host, rate, kind="pcie")
-        _join(graph, gpu, switch, rate, kind="pcie")
+            for other in range(socket):
+                _join(graph, f"CPU{other}", host, socket_rate, kind="socket")
+        if above not in graph:
+            graph.add_node(above, kind="pcie_switch")
+            _join(graph, above, host, rate, kind="pcie")
+        _join(graph, gpu, above, rate, kind="pcie")
     return Topology(graph, topology.name, relay=topology.relay)
 
 
@@ -245,10 +236,8 @@ def pcie_tree(gpus: int, rate: float, *, name: str = "PCIe tree", **layout: Any)
     return with_pcie(Topology(_graph(gpus), name), rate, **layout)
 
 
-def cluster(
-    domain: Topology, domains: int, nic_rate: float, *, nics: int | None = None,
-    pcie_rate: float = 64e9,
-) -> Topology:
+def cluster(domain: Topology, domains: int, nic_rate: float, *, nics: int | None = None,
+            pcie_rate: float = 64e9) -> Topology:
     """Join equal domains by NICs and a network that never blocks: rail between the cities.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -177,16 +177,16 @@ class Topology:
         for u, v, data in self.fabric.edges(data=True):
             if kind in (None, data["kind"]) and data["capacity"] > 0:
                 ahead[u].append(v)
-        rank = {gpu: i for i, gpu in enumerate(self.gpus)}
+        blocked = set() if relay else set(self.gpus)
         matrix = np.full((self.ranks, self.ranks), -1, dtype=np.int64)
-        for start in self.gpus:
-            seen, wave, hops = {start}, [start], 0
-            while wave:
-                matrix[rank[start], [rank[n] for n in wave if n in rank]] = hops
-                passing = wave if relay or not hops else [n for n in wave if n not in rank]
-                wave = [*dict.fromkeys(v for u in passing for v in ahead[u] if v not in seen)]
-                seen.update(wave)
-                hops += 1
+        for row, start in zip(matrix, self.gpus, strict=True):
+            hops, line = {start: 0}, [start]
+            for here in line:  # grows as stations are found
+                if here == start or here not in blocked:
+                    found = [n for n in ahead[here] if n not in hops]
+                    hops.update(dict.fromkeys(found, hops[here] + 1))
+                    line += found
+            row[:] = [hops.get(gpu, -1) for gpu in self.gpus]
         return matrix
 
     def diameter(self, kind: str | None = "nvlink") -> int:
@@ -289,23 +289,6 @@ class Topology:
             self._before[start] = found[0]
         return self._before[start]
 
-    def switches_between(self, source: int, target: int) -> int:
-        """Return how many NVSwitches a byte passes between two GPUs.
-
-        Parameters
-        ----------
-        source, target : int
-            Ranks.
-
-        Lesson 04.
-
-        >>> from nvlearn.topology import system
-        >>> system("DGX-2").switches_between(0, 1), system("DGX-2").switches_between(0, 8)
-        (1, 2)
-        """
-        stations = [self.bundles[i].target for i in self.routes(source, target)[0]]
-        return sum(self.fabric.nodes[n]["kind"] == "nvswitch" for n in stations)
-
     # ---- cuts --------------------------------------------------------------------------------
 
     def cut(self, side: Iterable[int]) -> float:
@@ -345,14 +328,6 @@ class Topology:
             graph.add_edge(*(("source", gpu) if gpu in chosen else (gpu, "sink")))
         return float(nx.maximum_flow_value(graph, "source", "sink"))
 
-    def _halves(self) -> Iterator[tuple[int, ...]]:
-        n, half = self.ranks, self.ranks // 2
-        if n <= EXHAUSTIVE:
-            yield from (side for side in combinations(range(n), half) if n % 2 or 0 in side)
-        else:
-            ranks = range(2 * n)
-            yield from (tuple(r % n for r in ranks[i : i + half]) for i in range((n + 1) // 2))
-
     def bisection(self) -> float:
         """Return the smallest bandwidth between two halves of the GPUs.
 
@@ -369,7 +344,11 @@ class Topology:
         >>> ring(8, 25e9).bisection()
         50000000000.0
         """
-        return min(self.cut(side) for side in self._halves())
+        n, half = self.ranks, self.ranks // 2
+        sides = [[r % n for r in range(first, first + half)] for first in range((n + 1) // 2)]
+        if n <= EXHAUSTIVE:  # of an even number, half of the choices are the other side of others
+            sides = [[*side] for side in combinations(range(n), half) if n % 2 or 0 in side]
+        return min(self.cut(side) for side in sides)
 
     # ---- faults ------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "links": lambda: figures.matrix(topology.system("DGX-1 V100").link_matrix(), "links"),
     "hops": lambda: figures.matrix(topology.ring(16, 25e9).hop_matrix(), "hops"),
     "generations": lambda: figures.generations(),
-    "generations, one way, log, ghost": lambda: figures.generations(False, True, True),
+    "generations, one way, log": lambda: figures.generations(False, True),
     "sizes": lambda: sizes("busbw"), "times": lambda: sizes("time"),
     "ring of 4": lambda: figures.collective_step(collectives.ring_all_reduce(4), 3),
     "ring of 8": lambda: figures.collective_step(collectives.ring_all_reduce(8), 9),

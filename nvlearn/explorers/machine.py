@@ -1,0 +1,109 @@
+"""The explorers of real machines: a box for printouts, a fit by hand, the map of winners."""
+
+
+import numpy as np
+
+from nvlearn import field, nccl
+from nvlearn.data import read_table, read_text
+from nvlearn.explorers.explorer import Control, Explorer, NumberControl, TextControl, choice, drawn
+from nvlearn.figures.picture import Picture
+from nvlearn.figures.reading import drawable, reading
+from nvlearn.figures.sizes import Series, size_curves
+from nvlearn.figures.winners import winner_map
+from nvlearn.i18n import words
+from nvlearn.units import GB, KIB, US, format_time
+
+TABLES = ("8x P100", "8x V100", "8x A100", "8x H200", "8x B200", "8x RTX 4090")
+MACHINES = ("DGX-1 V100", "DGX A100", "DGX H100", "HGX B200")
+DOMAINS, SIZES = (1, 2, 4, 8, 16, 32, 64), KIB * 2.0 ** np.arange(25)
+
+
+# --- the paste box ------------------------------------------------------------
+
+
+def paste_box(text: str = "") -> Explorer:
+    """Return a box for printouts of a machine; it opens on a real one with a fault."""
+    samples = {
+        words(f"paste.sample.{row['id']}"): {
+            "text": read_text(f"printouts/{row['file']}"), "gpu": row["gpu"]}
+        for row in read_table("printouts")["printout"]}
+    start = {"text": text, "gpu": ""} if text else next(iter(samples.values()))
+    controls: list[Control] = [
+        TextControl("text", words("paste.text"), start["text"], "220px"),
+        TextControl("gpu", words("paste.gpu"), start["gpu"])]
+    return Explorer(
+        explain, drawn, controls,
+        lambda gpu, **_: f'nvlearn.field.read(open("FILE"), {gpu or None!r})',
+        samples, words("paste.samples"))
+
+
+def explain(text: str, gpu: str) -> Picture:
+    """Return the picture of the first printout that has one, and what all of them mean."""
+    documents = field.read(text, gpu or None)
+    told = "\n\n".join(each.in_words() for each in documents)
+    return reading(next(filter(drawable, documents), documents[0])).telling(told)
+
+
+# --- a fit by hand ------------------------------------------------------------
+
+
+def fit_explorer() -> Explorer:
+    """Return a line to be laid through a measured table by hand, and what a fit makes of it."""
+    controls: list[Control] = [
+        choice("fit_explorer", "table", TABLES, TABLES[2]),
+        NumberControl("latency", words("fit_explorer.latency"), 1, 200, 1, 10),
+        NumberControl("bandwidth", words("fit_explorer.bandwidth"), 1, 900, 1, 300),
+        choice("fit_explorer", "curve", ("mine", "line", "nccl"), "mine"),
+        choice("fit_explorer", "quantity", ("busbw", "time"), "busbw")]
+    return Explorer(
+        fitted, drawn, controls,
+        lambda **at: f"nvlearn.explorers.machine.fitted({', '.join(map(repr, at.values()))})")
+
+
+def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: str) -> Picture:
+    """Draw a measured all-reduce (latency in us, bandwidth in GB/s) under a line or a model."""
+    found = next(t for t in nccl.tables() if (t.name, t.collective) == (table, "all_reduce"))
+    assert found.machine is not None
+    smooth = np.geomspace(found.sizes[0], found.sizes[-1], 300)
+    places = np.concatenate([smooth, found.sizes])
+    if curve == "nccl":
+        model = nccl.fit(found.machine, found.sizes, found.times).machine
+        times, start, rate = nccl.predict(model, "all_reduce", places).time, model.offset, 0.0
+    else:
+        line = nccl.fit_line(found.sizes, found.times, ranks=found.ranks)
+        start, rate = (latency * US, bandwidth * GB) if curve == "mine" else line[::2][:2]
+        times = start + places * found.factor / rate
+    miss = np.abs(times[len(smooth):] / found.times - 1)
+    name = words(f"fit_explorer.name_{curve}", latency=format_time(start, 3),
+                 bandwidth=f"{rate / GB:.3g}")
+    values, real = times[: len(smooth)], found.times
+    if quantity == "busbw":
+        values, real = smooth * found.factor / values, found.busbw
+    picture = size_curves([Series(name, smooth, values)], [
+        Series(words("reading.measured"), found.sizes, real, "infiniband",
+               source=read_table("published")["sources"][found.about["file"]])], quantity)
+    return picture.telling(words(
+        "fit_explorer.sentence", curve=picture.description, table=table,
+        median=f"{np.median(miss):.0%}", worst=f"{miss.max():.0%}"))
+
+
+# --- the winner map -----------------------------------------------------------
+
+
+def winner_explorer() -> Explorer:
+    """Return what NCCL picks for an all-reduce by size and ranks, on four generations."""
+    controls: list[Control] = [
+        choice("winner_explorer", "machine", MACHINES, MACHINES[2]),
+        choice("winner_explorer", "nvls", (True, False), True)]
+    return Explorer(
+        winners, drawn, controls,
+        lambda machine, nvls: f"nvlearn.explorers.machine.winners({machine!r}, {nvls})")
+
+
+def winners(machine: str, nvls: bool) -> Picture:
+    """Draw the map of a machine: 2 GPUs to 64 domains, 1 KiB to 16 GiB."""
+    made = nccl.machine(machine, domains=DOMAINS[-1], **({} if nvls else {"reduces": False}))
+    ranks = [2, 4, *(made.gpus * k for k in DOMAINS)]
+    found = nccl.predict(made, "all_reduce", SIZES[None, :], np.array(ranks)[:, None])
+    names = np.char.add(np.char.add(found.algorithm, " "), found.protocol)
+    return winner_map(names, ranks, SIZES.tolist())

@@ -1,0 +1,87 @@
+"""The picture of a printout that was read: the map of a machine, or a measured curve."""
+
+import numpy as np
+
+from nvlearn import catalog, nccl
+from nvlearn.field import Document
+from nvlearn.field.findings import gpu_names
+from nvlearn.field.nccl_tests import Log
+from nvlearn.field.topo import Topo
+from nvlearn.figures.city import city_map
+from nvlearn.figures.drawing import Drawing
+from nvlearn.figures.picture import Picture
+from nvlearn.figures.sizes import Series, size_curves
+from nvlearn.i18n import words
+from nvlearn.topology import printed
+from nvlearn.units import GB, US, format_rate, format_time
+
+ASSUMED = 25 * GB  # bytes/s one way of a link whose generation the printout does not tell
+IMPOSSIBLE = 1.2  # share of a machine's bandwidth above which the log is not of that machine
+
+
+def drawable(document: Document) -> bool:
+    """Tell whether there is more to draw of a printout than its name."""
+    return isinstance(document, Topo) or (isinstance(document, Log) and document.fit is not None)
+
+
+def reading(document: Document) -> Picture:
+    """Draw the map of a matrix of `topo -m`, or the curve of a log over a model of its machine.
+
+    What has neither gets a sheet that says so.
+    """
+    if isinstance(document, Topo):
+        return machine_map(document)
+    if isinstance(document, Log) and document.fit:  # two sizes or more, over two ranks or more
+        return measured(document)
+    sheet = Drawing(960, 76)
+    sheet.heading(words("reading.none"), words("reading.none_but"))
+    return sheet.picture(document.in_words())
+
+
+def machine_map(document: Topo) -> Picture:
+    """Draw a machine as its matrix shows it; the title names the GPUs that have a fault."""
+    rates = [rate * GB / links for rate, links in zip(
+        document.gb_per_s_one_way, document.nvlinks_per_gpu, strict=True) if rate and links]
+    stated = catalog.gpu(document.model) if document.model else None
+    road = stated.get("pcie_raw") if stated else None
+    known = bool(rates) or not any(document.nvlinks_per_gpu)
+    name = words(f"reading.machine_{'known' if known and road else 'assumed'}",
+                 gpus=document.gpus, model=document.model or "GPU")
+    machine = printed(document.links, rates[0] if rates else ASSUMED,
+                      (road or catalog.pcie("Gen4").raw).one_way, name=name,
+                      switch=document.fabric == "switch")
+    faults = sorted({gpu for finding in document.findings if finding.severity == "fault"
+                     for gpu in finding.gpus})
+    fault = words("reading.fault", gpus=gpu_names(faults)) if faults else ""
+    return city_map(machine, title=fault)
+
+
+def measured(log: Log) -> Picture:
+    """Draw the bus bandwidths of a log over the model of its machine, or without one over a line."""
+    sizes, times = np.array([(point.size, point.time * US) for point in log.points]).T
+    factor = log.factor or 1.0
+    points = Series(words("reading.measured"), sizes, sizes * factor / times, "infiniband")
+    smooth = np.geomspace(sizes.min(), sizes.max(), 200)
+    collective, model = log.collective or "all_reduce", machine(log)
+    best = nccl.fit(model, sizes, times, collective).machine if model else None
+    if best and best.efficiency < IMPOSSIBLE:
+        name = words("reading.model", name=best.name, offset=format_time(best.offset, digits=3),
+                     efficiency=f"{best.efficiency:.0%}")
+        values = nccl.predict(best, collective, smooth).busbw
+    else:
+        line = nccl.fit_line(sizes, times, collective, log.ranks or 2)
+        name = words("reading.line", latency=format_time(line.latency, digits=3),
+                     rate=format_rate(line.bandwidth, digits=3))
+        values = smooth * factor / (line.latency + smooth * factor / line.bandwidth)
+    return size_curves([Series(name, smooth, values)], [points])
+
+
+def machine(log: Log) -> nccl.Machine | None:
+    """Return the machine of the catalog that a log can come from."""
+    each = (log.ranks or 0) // (log.nodes or 1)
+    fits = [made for made in catalog.systems().values()
+            if log.gpu and made.gpu == log.gpu.name and 1 < each <= made.gpus.count]
+    if not fits or log.collective not in nccl.COLLECTIVES:
+        return None
+    nearest = min(fits, key=lambda made: made.gpus.count)
+    return nccl.machine(nearest.name, gpus=each, domains=log.nodes or 1)

@@ -1,0 +1,337 @@
+"""Run a real all-reduce on this machine with an existing engine, and print it as nccl-tests does.
+
+The launcher (`run`) starts one process per rank through mpiexec or torchrun and keeps every line
+as it comes; each process runs `python -m nvlearn.measure`, and the first one prints. What is saved
+is a log that `nvlearn read` reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvlearn import formulas
+from nvlearn.i18n import words
+from nvlearn.units import GB, US
+
+VALUE = np.dtype(np.float32)
+PERIOD = 5  # the values of an array repeat, so that each sum is a small whole number
+HEADER = ("#       size         count      type   redop    root     time   algbw   busbw #wrong",
+          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)       ")
+ROW = "{:12d}  {:12d}  {:>8}  {:>6}  {:6d} {:8.2f} {:7.3f} {:7.3f} {:6d}"
+FOOT = "# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:.6g}\n"
+AWAIT, LAST = 10.0, 4  # s that processes have to end after Ctrl-C; lines shown of what they said
+
+
+class Plan(NamedTuple):
+    """Sizes from `least` to `most` bytes in powers of two; each timed `repeat` times."""
+
+    least: int = 8
+    most: int = 1 << 26
+    repeat: int = 20
+    warmup: int = 5
+
+    @property
+    def sizes(self) -> list[int]:
+        """Sizes in bytes, whole elements of float32."""
+        formulas.require(VALUE.itemsize <= self.least <= self.most <= 1 << 34, words(
+            "measure.sizes", least=self.least, most=self.most))
+        formulas.require(1 <= self.repeat <= 10_000 and 0 <= self.warmup <= 10_000, words(
+            "measure.repeats", repeat=self.repeat, warmup=self.warmup))
+        doubled = (self.least << i for i in range(35))
+        return [size // VALUE.itemsize * VALUE.itemsize for size in doubled if size <= self.most]
+
+
+class Engine(Protocol):
+    """What adds arrays over processes: its rank among how many, and how it calls itself."""
+
+    rank: int
+    ranks: int
+    name: str
+
+    def place(self, values: NDArray[np.float32]) -> Any:
+        """Return a buffer with these values where the engine adds."""
+
+    def fetch(self, buffer: Any) -> NDArray[np.float32]:
+        """Return the values of a buffer."""
+
+    def all_reduce(self, buffer: Any) -> None:
+        """Replace a buffer by the sum over all ranks, and wait until that is done."""
+
+    def meet(self) -> None:
+        """Wait until every rank has come here."""
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks, in order."""
+
+
+class Mpi:
+    """Processes on CPUs, under whatever MPI mpi4py was built for."""
+
+    def __init__(self) -> None:
+        """Join the others."""
+        from mpi4py import MPI
+
+        self.comm, self.sum, self.here = MPI.COMM_WORLD, MPI.SUM, MPI.IN_PLACE
+        self.rank, self.ranks = self.comm.Get_rank(), self.comm.Get_size()
+        self.meet, self.gather = self.comm.Barrier, self.comm.allgather
+        self.name = " ".join(MPI.Get_library_version().split("\n")[0].split())
+        self.device = "CPU"
+
+    def place(self, values: NDArray[np.float32]) -> Any:
+        """Return the values themselves: MPI adds in host memory."""
+        return values
+
+    fetch = place
+
+    def all_reduce(self, buffer: Any) -> None:
+        """Add in place."""
+        self.comm.Allreduce(self.here, buffer, self.sum)
+
+
+class Torch:
+    """Processes of torch.distributed: NCCL where each has a GPU of its own, else Gloo."""
+
+    def __init__(self) -> None:
+        """Join the others, as torchrun's variables tell."""
+        import torch
+        from torch import distributed
+
+        local = int(os.environ["LOCAL_RANK"])
+        gpus = torch.cuda.is_available() and torch.cuda.device_count()
+        self.gpu = gpus >= int(os.environ["LOCAL_WORLD_SIZE"])
+        backend = "nccl" if self.gpu else "gloo"
+        where = f"cuda:{local}" if self.gpu else "cpu"
+        if self.gpu:
+            torch.cuda.set_device(local)
+        distributed.init_process_group(backend)
+        self.torch, self.distributed, self.where = torch, distributed, where
+        self.rank, self.ranks = distributed.get_rank(), distributed.get_world_size()
+        self.name = f"PyTorch {torch.__version__} {backend}"
+        self.device = torch.cuda.get_device_name(local) if self.gpu else "CPU"
+
+    def place(self, values: NDArray[np.float32]) -> Any:
+        """Copy to the GPU, if there is one."""
+        return self.torch.from_numpy(values).to(self.where)
+
+    def fetch(self, buffer: Any) -> NDArray[np.float32]:
+        """Copy from the GPU."""
+        return np.asarray(buffer.cpu().numpy())
+
+    def all_reduce(self, buffer: Any) -> None:
+        """Add in place; a GPU only queues it, so wait."""
+        self.distributed.all_reduce(buffer)
+        self._wait()
+
+    def _wait(self) -> None:
+        if self.gpu:
+            self.torch.cuda.synchronize()
+
+    def meet(self) -> None:
+        """Wait for all."""
+        self.distributed.barrier()
+        self._wait()
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks."""
+        found = [None] * self.ranks
+        self.distributed.all_gather_object(found, value)
+        return found
+
+
+ENGINES = {"mpi": Mpi, "torch": Torch}
+
+
+class Sample(NamedTuple):
+    """One size: bytes, s of the median call on the slowest rank, wrong values over all ranks."""
+
+    size: int
+    seconds: float
+    wrong: int
+
+
+def measure(engine: Engine, plan: Plan) -> Iterator[Sample]:
+    """Yield a sample for each size of a plan; every rank must run it.
+
+    Before a size is timed its sum is compared with the one known, value by value. A call takes as
+    long as on its slowest rank; the median of all calls counts.
+    """
+    ranks = np.arange(engine.ranks, dtype=VALUE)
+    for size in plan.sizes:
+        own = np.arange(size // VALUE.itemsize, dtype=VALUE) % PERIOD
+        buffer = engine.place(own + np.float32(engine.rank))
+        engine.all_reduce(buffer)
+        wrong = np.count_nonzero(engine.fetch(buffer) != own * engine.ranks + ranks.sum())
+        buffer = engine.place(np.zeros_like(own))  # so that sums of sums stay small
+        calls = []
+        for call in range(plan.warmup + plan.repeat):
+            engine.meet()
+            begin = time.perf_counter()
+            engine.all_reduce(buffer)
+            if call >= plan.warmup:
+                calls.append(time.perf_counter() - begin)
+        slowest = np.max(engine.gather(calls), axis=0)
+        yield Sample(size, statistics.median(slowest), int(sum(engine.gather(wrong))))
+
+
+def report(engine: Any, plan: Plan) -> Iterator[str]:
+    """Yield the log of nccl-tests, line by line; only the first rank's is to be shown."""
+    yield "# Collective test starting: all_reduce_perf"
+    yield f"# nvlearn measure: {engine.name}"
+    yield (f"# nThread 1 nGpus 1 minBytes {plan.least} maxBytes {plan.most} step: 2(factor) "
+           f"warmup iters: {plan.warmup} iters: {plan.repeat} validation: 1")
+    for rank, (pid, host, device) in enumerate(
+            engine.gather((os.getpid(), socket.gethostname(), engine.device))):
+        yield f"#  Rank {rank:2d} Pid {pid:6d} on {host} device {rank:2d} [--] {device}"
+    yield from HEADER
+    done = []
+    for sample in measure(engine, plan):
+        done.append(sample)
+        yield row(sample, engine.ranks)
+    yield footer(done, engine.ranks)
+
+
+def rates(sample: Sample, ranks: int) -> tuple[float, float]:
+    """Return algbw and busbw of a sample, GB/s one way."""
+    algbw = sample.size / sample.seconds / GB
+    return algbw, algbw * float(formulas.busbw_factor(ranks, "all_reduce"))
+
+
+def row(sample: Sample, ranks: int) -> str:
+    """Return the line of a sample."""
+    elements = sample.size // VALUE.itemsize
+    return ROW.format(sample.size, elements, "float", "sum", -1, sample.seconds / US,
+                      *rates(sample, ranks), sample.wrong)
+
+
+def footer(samples: Sequence[Sample], ranks: int) -> str:
+    """Return the last lines: how many values are wrong, and the mean of the bus bandwidths."""
+    wrong = sum(sample.wrong for sample in samples)
+    mean = statistics.fmean([rates(s, ranks)[1] for s in samples] or [0.0])
+    return FOOT.format(wrong, "FAILED" if wrong else "OK", mean)
+
+
+def work(arguments: Sequence[str]) -> None:
+    """Be one of the processes: join the engine, measure, and print if this is the first rank."""
+    read = argparse.ArgumentParser()
+    read.add_argument("engine", choices=ENGINES)
+    for name, value in Plan()._asdict().items():
+        read.add_argument(f"--{name}", type=int, default=value)
+    told = vars(read.parse_args(arguments))
+    engine: Any = ENGINES[told.pop("engine")]()
+    for line in report(engine, Plan(**told)):
+        if engine.rank == 0:
+            print(line, flush=True)
+    if isinstance(engine, Torch):
+        engine.distributed.destroy_process_group()
+
+
+# ---- the launcher --------------------------------------------------------------------------------
+
+
+def choose(engine: str | None) -> str:
+    """Return the engine asked for, or the first that this Python has; say what lacks."""
+    has = {"torch": "torch", "mpi": "mpi4py"}
+    there = [name for name, module in has.items() if find_spec(module)]
+    if engine is None and "torch" in there and "mpi" in there:
+        import torch
+
+        return "torch" if torch.cuda.device_count() > 1 else "mpi"
+    if engine in there or (engine is None and there):
+        return engine or there[0]
+    wants = "torch" if engine == "torch" else "windows" if sys.platform == "win32" else "mpi"
+    raise ValueError(words(f"measure.no_{wants}"))
+
+
+def command(engine: str, ranks: int, plan: Plan) -> list[str]:
+    """Return the command that starts the processes."""
+    told = [f"--{name}={value}" for name, value in plan._asdict().items()]
+    own = ["-m", "nvlearn.measure", engine, *told]
+    if engine == "torch":
+        return [sys.executable, "-m", "torch.distributed.run", "--standalone",
+                f"--nproc-per-node={ranks}", *own]
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise ValueError(words("measure.no_mpiexec"))
+    return [found, "-n", str(ranks), sys.executable, *own]
+
+
+def run(engine: str | None, ranks: int, plan: Plan, target: Path, shown: TextIO | None) -> int:
+    """Measure, keep every line in a file as it comes, and show it; return the number of sizes.
+
+    Ctrl-C ends the processes and closes the file with what there is. A file that exists is not
+    touched. ValueError says what lacks or what failed.
+    """
+    formulas.require(2 <= ranks <= 1024, words("measure.ranks", ranks=ranks))
+    sizes, made = plan.sizes, command(choose(engine), ranks, plan)
+    formulas.require(not target.exists(), words("measure.exists", file=target))
+    samples: list[Sample] = []
+
+    def keep(line: str) -> None:
+        for stream in filter(None, (kept, shown)):
+            stream.write(line)
+            stream.flush()
+
+    with (target.open("x", encoding="utf-8", newline="\n") as kept,
+          tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
+          subprocess.Popen(  # in a session of its own, so that Ctrl-C comes to the launcher alone
+            made, stdout=subprocess.PIPE, stderr=said, encoding="utf-8", start_new_session=True,
+            env={"OMP_NUM_THREADS": "1", **os.environ}) as child):
+        try:
+            for line in child.stdout or ():
+                keep(line)
+                cells = line.split()
+                if cells[:1] and cells[0].isdecimal():
+                    seconds = float(cells[5]) * US
+                    samples.append(Sample(int(cells[0]), seconds, int(cells[-1])))
+                progress(len(samples), len(sizes))
+        except KeyboardInterrupt:
+            end(child)
+            keep(footer(samples, ranks))
+            return len(samples)
+        if child.wait():
+            said.seek(0)
+            told = {"command": shlex.join(made), "code": child.returncode, "done": len(samples)}
+            last = " / ".join(said.read().split("\n")[-LAST:])
+            raise ValueError(words("measure.failed", **told, file=target, said=last))
+    return len(samples)
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    """End the processes of a launcher, which are a group of their own."""
+    if os.name == "posix":
+        os.killpg(child.pid, signal.SIGTERM)
+    else:
+        child.terminate()
+    try:
+        child.wait(AWAIT)
+    except subprocess.TimeoutExpired:
+        child.kill()
+
+
+def progress(done: int, of: int) -> None:
+    """Show on a terminal how far it has come."""
+    if sys.stderr.isatty():
+        bar = "#" * (30 * done // of)
+        sys.stderr.write(f"\r[{bar:30}] {done}/{of} " + ("\n" if done == of else "\r"))
+
+
+if __name__ == "__main__":
+    work(sys.argv[1:])
