@@ -8,7 +8,7 @@ from nvlearn import units
 from nvlearn.data import read_table
 from nvlearn.formulas import FORMULAS
 from nvlearn.formulas.checks import pick
-from nvlearn.i18n import WordError, words
+from nvlearn.i18n import words
 
 NEAR = 0.025  # how close an answer must come to a wrong value to be called that slip
 _BYTES, _SHARES = ("B", "B/s", "bit/s", "bit"), ("", "%")
@@ -117,12 +117,7 @@ def _quantity(answer: str, base: str, direction: str) -> float:
 
 def slip_sentence(code: str | None) -> str:
     """Return the sentence that names a slip, or "" if none was recognised."""
-    if code is None:
-        return ""
-    try:
-        return words(f"slip.{code}")
-    except WordError:
-        return words(f"own_slip.{code}")
+    return words(f"slip.{code}") if code else ""
 
 
 def slip(answer: float, truth: float, extra: Mapping[str, float] | None = None,
@@ -163,8 +158,10 @@ def near(entry: Mapping[str, Any], given: float, truth: float) -> bool:
     return bool(abs(given - truth) <= entry.get("tolerance", 0.01) * abs(truth))
 
 
-def judge(entry: Mapping[str, Any], answer: object) -> tuple[float, float, str | None]:
+def judge(
+    entry: Mapping[str, Any], answer: object, **given: Any
+) -> tuple[float, float, str | None]:
     """Return a learner's answer, the truth and the slip between them; UnitError if unreadable."""
-    given = read_answer(answer, entry["unit"], entry.get("direction", ""))
-    truth = compute(entry)
-    return given, truth, recognise(entry, [given], [truth], [wrong_values(entry, truth)])
+    value = read_answer(answer, entry["unit"], entry.get("direction", ""))
+    truth = compute(entry, **given)
+    return value, truth, recognise(entry, [value], [truth], [wrong_values(entry, truth, **given)])

@@ -1,31 +1,28 @@
-"""The command line: `nvlearn lab`, `demo`, `why`, `read`, `measure`."""
+"""The command line: `nvlearn lab`, `demo`, `why`, `read`, `measure`, `quiz`."""
 
 from __future__ import annotations
 
 import argparse
 import io
-import json
+import json as encoder
 import math
 import os
-import re
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from nvlearn import __version__
 from nvlearn.i18n import words
-from nvlearn.units import GB
+from nvlearn.units import GB, parse_size, parse_time
 
 if TYPE_CHECKING:
     from nvlearn.training import DemoRow
 
 WIDTH = 88
 WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
-RANGES = {
-    "parameters": (1, 1e15), "bytes_per_gradient": (0.1, 64), "gpus": (2, 1e6),
-    "compute": (1e-6, 1e6)}
-COUNTS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+COUNTS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,27 +34,12 @@ class Parser(argparse.ArgumentParser):
         self.exit(WRONG_INPUT, words("cli.usage_error", prog=self.prog, message=text) + "\n")
 
 
-class Version(argparse.Action):
-    """Print the version; looking it up costs nothing unless it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        """Print and leave."""
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            found = version("nvlearn")
-        except PackageNotFoundError:
-            found = words("cli.not_installed")
-        sys.stdout.write(f"nvlearn {found}\n")
-        parser.exit()
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     plain_streams()
     try:
-        options = parser().parse_args(arguments)
-        code: int = options.run(options)
+        options = vars(parser().parse_args(arguments))
+        code: int = options.pop("run")(**options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes once more at exit; give it somewhere to write
@@ -67,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except (ValueError, LookupError, OSError) as error:
         told = error.args[0] if isinstance(error, KeyError) and error.args else error
+        if isinstance(error, OSError) and error.filename:
+            told = words("cli.file", file=error.filename, reason=error.strerror)
         sys.stderr.write(f"nvlearn: {told}\n")
         return WRONG_INPUT
     return code
@@ -74,155 +58,114 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def plain_streams() -> None:
     """Make the output UTF-8 with newlines as they are, on every platform and in every pipe."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller, as in `nvlearn demo >&-`
+    for name, newline in (("stdout", "\n"), ("stderr", None)):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller, as in `nvlearn demo >&-`
             setattr(sys, name, io.StringIO())
-    for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
-        if hasattr(stream, "reconfigure"):
+        elif hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline=newline)
 
 
-def parser() -> Parser:
-    """Return the parser of all commands."""
-    top = Parser("nvlearn", description=words("cli.help.nvlearn"), allow_abbrev=False)
-    top.add_argument("--version", action=Version, nargs=0, help=words("cli.help.version"))
-    commands = top.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    lab_options(command(commands, "lab", lab))
-    demo_options(command(commands, "demo", demo))
-    why_options(command(commands, "why", why))
-    read_options(command(commands, "read", read))
-    measure_options(command(commands, "measure", measure))
-    return top
+# ---- options -------------------------------------------------------------------------------------
 
 
-def command(commands: Any, name: str, run: Any) -> Parser:
-    """Add a command with its description and an example."""
-    told = words(f"cli.help.{name}")
-    made: Parser = commands.add_parser(
-        name, help=told, description=told, epilog=words(f"cli.example.{name}"),
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    made.set_defaults(run=run)
-    return made
+def within(kind: str, read: Callable[[str], float], least: float, most: float) -> Any:
+    """Return what reads a number of a kind and says what was expected if it is out of range."""
 
+    def reader(text: str) -> float:
+        try:
+            value = read(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(words(f"cli.expected.{kind}", text=repr(text)))
+        return value
 
-def lab_options(made: Parser) -> None:
-    """Add the options of `nvlearn lab`."""
-    made.add_argument("--no-browser", action="store_true", help=words("cli.help.no_browser"))
-    made.add_argument("folder", nargs="?", metavar="FOLDER", help=words("cli.help.folder"))
-
-
-def demo_options(made: Parser) -> None:
-    """Add the options of `nvlearn demo`."""
-    from nvlearn import training
-
-    add = made.add_argument
-    add("--as-printed", action="store_true", help=words("cli.help.as_printed"))
-    add("--parameters", type=count, default=training.PARAMETERS, metavar="7B",
-        help=words("cli.help.parameters"))
-    add("--bytes-per-gradient", type=gradient_bytes, default=training.BYTES_PER_GRADIENT,
-        metavar="2", help=words("cli.help.bytes_per_gradient"))
-    add("--gpus", type=gpus, default=training.GPUS, metavar="8", help=words("cli.help.gpus"))
-    add("--compute", type=duration, default=training.COMPUTE, metavar='"0.8 s"',
-        help=words("cli.help.compute"))
-
-
-def why_options(made: Parser) -> None:
-    """Add the options of `nvlearn why`."""
-    made.add_argument("text", nargs="+", metavar="TEXT", help=words("cli.help.text"))
-
-
-def read_options(made: Parser) -> None:
-    """Add the options of `nvlearn read`."""
-    made.add_argument("file", metavar="FILE", help=words("cli.help.file"))
-    made.add_argument("--gpu", metavar='"RTX 3090"', help=words("cli.help.gpu"))
-    made.add_argument("--plot", metavar="FILE.svg", help=words("cli.help.plot"))
-    made.add_argument("--json", action="store_true", help=words("cli.help.json"))
-
-
-def measure_options(made: Parser) -> None:
-    """Add the options of `nvlearn measure`."""
-    add = made.add_argument
-    add("--engine", choices=("mpi", "torch"), help=words("cli.help.engine"))
-    add("--ranks", type=int, default=2, metavar="2", help=words("cli.help.ranks"))
-    add("--from", dest="least", type=size, default=8, metavar="8B", help=words("cli.help.least"))
-    add("--to", dest="most", type=size, default=1 << 26, metavar="64MiB",
-        help=words("cli.help.most"))
-    add("--repeat", type=int, default=20, metavar="20", help=words("cli.help.repeat"))
-    add("--warmup", type=int, default=5, metavar="5", help=words("cli.help.warmup"))
-    add("--save", metavar="FILE", help=words("cli.help.save"))
-    add("--json", action="store_true", help=words("cli.help.json"))
-
-
-def refuse(kind: str, text: str) -> argparse.ArgumentTypeError:
-    """Return the error that says what was expected in place of a text."""
-    return argparse.ArgumentTypeError(words(f"cli.expected.{kind}", text=repr(text)))
-
-
-def within(text: str, kind: str, shown: str | None = None) -> float:
-    """Read a number that lies in the range of its kind."""
-    least, most = RANGES[kind]
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not least <= value <= most:
-        raise refuse(kind, shown or text)
-    return value
-
-
-def gradient_bytes(text: str) -> float:
-    """Read the bytes of one gradient."""
-    return within(text, "bytes_per_gradient")
+    return reader
 
 
 def count(text: str) -> float:
     """Read a count of parameters: 7e9, 7B, 350M."""
-    found = re.fullmatch(r"(.*?)\s*([KMBT]?)", text.strip(), re.IGNORECASE)
-    number, suffix = found.groups() if found else (text, "")
-    try:
-        value = float(number) * COUNTS[suffix.upper()]
-    except ValueError:
-        value = math.nan
-    return within(str(value), "parameters", text)
+    number, suffix = text.strip()[:-1], text.strip()[-1:].upper()
+    return float(number) * COUNTS[suffix] if suffix in COUNTS else float(text)
 
 
-def gpus(text: str) -> int:
-    """Read a count of GPUs."""
-    whole = re.fullmatch(r"\d{1,9}", text.strip(), re.ASCII)
-    return int(within(text if whole else "", "gpus", text))
+def whole(text: str) -> float:
+    """Read a whole number written in the digits 0 to 9."""
+    return int(text) if text.isascii() else math.nan
 
 
 def duration(text: str) -> float:
     """Read a time; a bare number is seconds."""
-    from nvlearn.units import UnitError, parse_time
-
-    bare = re.fullmatch(r"\s*[\d.]+(e[+-]?\d+)?\s*", text, re.IGNORECASE)
     try:
-        value = parse_time(f"{text} s" if bare else text)
-    except UnitError:
-        value = math.nan
-    return within(str(value), "compute", text)
+        return float(text)
+    except ValueError:
+        return parse_time(text)
 
 
-def size(text: str) -> int:
+def size(text: str) -> float:
     """Read a size in bytes: 8, 64 KiB, 1GB."""
-    from nvlearn.units import UnitError, parse_size
-
-    try:
-        return int(text) if text.isdecimal() else round(parse_size(text))
-    except UnitError:
-        raise refuse("size", text) from None
+    return int(text) if text.isdecimal() else round(parse_size(text))
 
 
-def demo(options: argparse.Namespace) -> int:
+FLAG = {"action": "store_true"}
+BYTES = within("size", size, 0, math.inf)
+#: The options of each command; what is not given keeps the default of the function that runs it.
+OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
+    "lab": {"--no-browser": FLAG, "folder": {"nargs": "?", "metavar": "FOLDER"}},
+    "demo": {
+        "--as-printed": FLAG,
+        "--parameters": {"type": within("parameters", count, 1, 1e15), "metavar": "7B"},
+        "--bytes-per-gradient": {
+            "type": within("bytes_per_gradient", float, 0.1, 64), "metavar": "2"},
+        "--gpus": {"type": within("gpus", whole, 2, 1e6), "metavar": "8"},
+        "--compute": {"type": within("compute", duration, 1e-6, 1e6), "metavar": '"0.8 s"'}},
+    "why": {"text": {"nargs": "+", "metavar": "TEXT"}},
+    "read": {
+        "file": {"metavar": "FILE"}, "--gpu": {"metavar": '"RTX 3090"'},
+        "--plot": {"metavar": "FILE.svg"}, "--json": FLAG},
+    "measure": {
+        "--engine": {"choices": ("mpi", "torch")}, "--ranks": {"type": int, "metavar": "2"},
+        "--from": {"type": BYTES, "metavar": "8B", "dest": "least"},
+        "--to": {"type": BYTES, "metavar": "64MiB", "dest": "most"},
+        "--repeat": {"type": int, "metavar": "20"}, "--warmup": {"type": int, "metavar": "5"},
+        "--save": {"metavar": "FILE"}, "--json": FLAG},
+    "quiz": {
+        "what": {"choices": ("progress", "export", "load", "grade", "check", "moodle")},
+        "paths": {"nargs": "*", "metavar": "PATH"}, "--bank": {"metavar": "FILE"},
+        "--seed": {"type": int, "metavar": "0"}}}
+
+
+def parser() -> Parser:
+    """Return the parser of all commands; each carries the function that runs it."""
+    top = Parser("nvlearn", description=words("cli.help.nvlearn"), allow_abbrev=False)
+    version = f"nvlearn {__version__}"
+    top.add_argument("--version", action="version", version=version, help=words("cli.help.version"))
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    for run in (lab, demo, why, read, measure, quiz):
+        told = words(f"cli.help.{run.__name__}")
+        made = commands.add_parser(
+            run.__name__, help=told, description=told, epilog=words(f"cli.example.{run.__name__}"),
+            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+            argument_default=argparse.SUPPRESS)
+        made.set_defaults(run=run)
+        for name, how in OPTIONS[run.__name__].items():
+            key = how.get("dest", name.strip("-").replace("-", "_"))
+            made.add_argument(name, **how, help=words(f"cli.help.{key}"))
+    return top
+
+
+# ---- commands ------------------------------------------------------------------------------------
+
+
+def demo(as_printed: bool = False, **given: Any) -> int:
     """Print the demo: repaired, or as the source document prints it."""
     from nvlearn import training
 
-    given = (options.parameters, options.bytes_per_gradient, options.gpus, options.compute)
-    if options.as_printed:
-        lines = printed_table(training.as_printed_rows(*given))
+    if as_printed:
+        lines = printed_table(training.as_printed_rows(**given))
     else:
-        rows = training.demo_rows(*given)
+        rows = training.demo_rows(**given)
         lines = [*repaired_table(rows), "", what_to_see(rows)]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
@@ -240,18 +183,12 @@ def printed_table(rows: Sequence[DemoRow]) -> list[str]:
 
 def repaired_table(rows: Sequence[DemoRow]) -> list[str]:
     """Return the repaired table with aligned columns."""
-    heads = words("demo.header").split("|")
-    cells = [
-        (row.name, f"{row.rate / GB:.2f}", f"{row.communication:.3f}",
-         f"{row.overlapped:.3f}", f"{row.in_turn:.3f}", f"{row.exposed:.1%}")
-        for row in rows]
-    columns = list(zip(heads, *cells, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    lines = []
-    for name, *numbers in [tuple(heads), *cells]:
-        padded = [text.rjust(width) for text, width in zip(numbers, widths[1:], strict=True)]
-        lines.append("  ".join([name.ljust(widths[0]), *padded]))
-    return lines
+    cells = [words("demo.header").split("|")]
+    cells += [[row.name, f"{row.rate / GB:.2f}", f"{row.communication:.3f}",
+               f"{row.overlapped:.3f}", f"{row.in_turn:.3f}", f"{row.exposed:.1%}"] for row in rows]
+    first, *widths = (max(map(len, column)) for column in zip(*cells, strict=True))
+    return ["  ".join([name.ljust(first), *map(str.rjust, numbers, widths)])
+            for name, *numbers in cells]
 
 
 def what_to_see(rows: Sequence[DemoRow]) -> str:
@@ -265,88 +202,102 @@ def what_to_see(rows: Sequence[DemoRow]) -> str:
     ), WIDTH)
 
 
-def why(options: argparse.Namespace) -> int:
+def why(text: list[str]) -> int:
     """Print where a number comes from."""
     from nvlearn import provenance
 
-    sys.stdout.write("\n".join(provenance.why(" ".join(options.text))) + "\n")
+    sys.stdout.write("\n".join(provenance.why(" ".join(text))) + "\n")
     return 0
 
 
-def read(options: argparse.Namespace) -> int:
+def read(file: str, gpu: str | None = None, plot: str = "", json: bool = False) -> int:
     """Explain the printouts in a file or in what is piped in."""
     from nvlearn import field
 
-    with sys.stdin.buffer if options.file == "-" else open(options.file, "rb") as source:
-        lines = (line.decode("utf-8", "replace") for line in source)
-        documents = field.read(lines, options.gpu)
-    if options.plot:
+    with sys.stdin.buffer if file == "-" else open(file, "rb") as source:
+        documents = field.read((line.decode("utf-8", "replace") for line in source), gpu)
+    if plot:
         from nvlearn import figures
 
-        figures.reading(documents[0]).save(options.plot)
-    if options.json:
-        told = json.dumps({"documents": [each.as_json() for each in documents]}, indent=1)
-    else:
-        told = "\n\n".join(each.in_words() for each in documents)
+        figures.reading(documents[0]).save(plot)
+    told = as_json(documents) if json else "\n\n".join(each.in_words() for each in documents)
     sys.stdout.write(told + "\n")
     only_strange = all(isinstance(each, field.Unsupported) for each in documents)
     return WRONG_INPUT if only_strange else 0
 
 
-def measure(options: argparse.Namespace) -> int:
+def as_json(documents: Iterable[Any]) -> str:
+    """Return printouts that were read as one JSON object."""
+    return encoder.dumps({"documents": [each.as_json() for each in documents]}, indent=1)
+
+
+def measure(engine: str | None = None, ranks: int = 2, save: str = "", json: bool = False,
+            **asked: int) -> int:
     """Run a real all-reduce on this machine; keep its log, and explain it."""
     from datetime import datetime
 
     from nvlearn import field, measure
 
-    plan = measure.Plan(options.least, options.most, options.repeat, options.warmup)
-    target = Path(options.save or f"nvlearn-measure-{datetime.now():%Y%m%d-%H%M%S}.txt")
-    shown = None if options.json else sys.stdout
-    done = measure.run(options.engine, options.ranks, plan, target, shown)
-    if options.json:
-        documents = field.read(target.read_text(encoding="utf-8"))
-        told = json.dumps({"documents": [each.as_json() for each in documents]}, indent=1)
-    else:
-        told = words("measure.kept", file=target, done=done, of=len(plan.sizes))
+    plan = measure.Plan(**asked)
+    target = Path(save or f"nvlearn-measure-{datetime.now():%Y%m%d-%H%M%S}.txt")
+    done = measure.run(engine, ranks, plan, target, None if json else sys.stdout)
+    told = words("measure.kept", file=target, done=done, of=len(plan.sizes))
+    if json:
+        told = as_json(field.read(target.read_text(encoding="utf-8")))
     sys.stdout.write(told + "\n")
     return 0 if done == len(plan.sizes) else INTERRUPTED
 
 
-def lab(options: argparse.Namespace) -> int:
-    """Open the course in JupyterLab."""
+def quiz(what: str, paths: Sequence[str] = (), bank: str = "", seed: int | None = None) -> int:
+    """Show or move the learner's results, grade a class, check or export questions."""
+    from nvlearn.quiz import bank as questions
+    from nvlearn.quiz import classroom, progress
+
+    files = [Path(path) for path in paths]
+    if what in ("export", "load", "grade") and len(files) != 1:
+        raise ValueError(words(f"cli.quiz_wants.{what}"))
+    faults: list[str] = []
+    if what == "progress":
+        told = str(progress())
+    elif what == "export":
+        told = words("cli.quiz_saved", count=classroom.save(files[0]), file=files[0])
+    elif what == "load":
+        told = words("cli.quiz_loaded", count=classroom.load(files[0]), file=files[0])
+    elif what == "check":
+        chosen = files or sorted(questions.folder().glob("[01]*.yaml"))
+        faults = [fault for file in chosen for fault in questions.check(file)]
+        told = words("cli.quiz_checked", count=sum(len(questions.read(f)) for f in chosen))
+    else:
+        own = questions.read(Path(bank)) if bank else list(questions.everything())
+        if what == "moodle":
+            told = classroom.moodle(own, seed or 0).decode()
+        else:
+            told, faults = classroom.grade_folder(files[0], own, seed)
+    sys.stderr.write("".join(f"{fault}\n" for fault in faults))
+    sys.stdout.write(told.rstrip("\n") + "\n")
+    return WRONG_INPUT if faults else 0
+
+
+def lab(folder: str | None = None, no_browser: bool = False) -> int:
+    """Open the course in JupyterLab: the first lesson of a folder, or of this checkout."""
     from importlib.util import find_spec
-
-    folder = course_folder(options.folder)
-    if find_spec("jupyterlab") is None:
-        raise FileNotFoundError(words("cli.no_jupyterlab"))
-    sys.stdout.write(words("cli.opening", folder=folder) + "\n")
-    sys.stdout.flush()
-    return start(lab_command(folder, options.no_browser))
-
-
-def course_folder(asked: str | None) -> Path:
-    """Return the folder to open: the one asked for, or the lessons of this checkout."""
-    if asked is not None:
-        if not asked.strip() or not Path(asked).is_dir():
-            raise FileNotFoundError(words("cli.no_folder", folder=repr(asked)))
-        return Path(asked).resolve()
-    own = Path(__file__).resolve().parent.parent / "notebooks"
-    if not any(own.glob("*.ipynb")):
-        raise FileNotFoundError(words("cli.no_lessons"))
-    return own
-
-
-def lab_command(folder: Path, no_browser: bool) -> list[str]:
-    """Return the command that opens the first lesson of a folder."""
     from urllib.parse import quote
 
-    made = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
-    lessons = sorted(path.name for path in folder.glob("[0-9][0-9]_*.ipynb"))
-    if lessons:
-        made.append(f"--LabApp.default_url=/lab/tree/{quote(lessons[0])}")
+    if folder is not None and not (folder.strip() and Path(folder).is_dir()):
+        raise FileNotFoundError(words("cli.no_folder", folder=repr(folder)))
+    root = Path(folder or Path(__file__).parent.parent / "notebooks").resolve()
+    lessons = sorted(path.name for path in root.glob("[0-9][0-9]_*.ipynb"))
+    if folder is None and not lessons:
+        raise FileNotFoundError(words("cli.no_lessons"))
+    if find_spec("jupyterlab") is None:
+        raise FileNotFoundError(words("cli.no_jupyterlab"))
+    made = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}"]
+    made += [f"--LabApp.default_url=/lab/tree/{quote(name)}" for name in lessons[:1]]
     if getattr(os, "geteuid", lambda: 1)() == 0:  # in a container root is the usual user
         made.append("--allow-root")
-    return [*made, "--no-browser"] if no_browser else made
+    sys.stdout.write(words("cli.opening", folder=root) + "\n")
+    sys.stdout.flush()
+    return start(made + ["--no-browser"] * no_browser)
 
 
 def start(made: list[str]) -> int:

@@ -1,9 +1,9 @@
 """Where the source document is right and where not, with both numbers computed by the formulas."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from nvlearn import answers
 from nvlearn.data import read_table
@@ -77,23 +77,17 @@ class Erratum:
         return "\n".join([f"**{self.heading}**", "", "| | |", "|:--|:--|", *rows])
 
 
-def _record(kind: type[Any], data: Mapping[str, Any], where: str) -> Any:
-    names = {field.name for field in fields(kind)}
-    free = {field.name for field in fields(kind) if field.default is not MISSING}
-    for name in sorted((names - free) ^ (set(data) - free)):
-        fault = "no" if name in names else "an unknown"
-        raise ValueError(f"errata.toml: {where} has {fault} field {name!r}.")
-    return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in data.items()})
-
-
 @cache
 def entries() -> dict[str, Erratum]:
     """Return all entries by their id, in order; a faulty file is named with entry and field."""
     found = dict[str, Erratum]()
     for data in read_table("errata")["erratum"]:
         where = f"entry {data.get('id', len(found) + 1)}"
-        numbers = [_record(Number, n, f"{where}, a number,") for n in data.get("numbers", ())]
-        made = _record(Erratum, {**data, "numbers": numbers}, where)
+        try:
+            numbers = tuple(Number(**number) for number in data.get("numbers", ()))
+            made = Erratum(**{**data, "source": tuple(data["source"]), "numbers": numbers})
+        except (TypeError, KeyError) as fault:
+            raise ValueError(f"errata.toml: {where}: {fault}.") from None
         odd = {made.verdict} - {*VERDICTS} | {n.side for n in numbers} - {*SIDES}
         require(not odd, f"errata.toml: {where} has an unknown verdict or side: {odd}")
         found[made.id] = made
@@ -102,6 +96,5 @@ def entries() -> dict[str, Erratum]:
 
 def entry(key: str) -> Erratum:
     """Return one entry, such as "A1"."""
-    found: Erratum = pick(entries(), key, "erratum")
-    return found
+    return cast(Erratum, pick(entries(), key, "erratum"))
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,27 +58,8 @@ class Plan(NamedTuple):
         return [size // VALUE.itemsize * VALUE.itemsize for size in doubled if size <= self.most]
 
 
-class Engine(Protocol):
-    """What adds arrays over processes: its rank among how many, and how it calls itself."""
-
-    rank: int
-    ranks: int
-    name: str
-
-    def place(self, values: NDArray[np.float32]) -> Any:
-        """Return a buffer with these values where the engine adds."""
-
-    def fetch(self, buffer: Any) -> NDArray[np.float32]:
-        """Return the values of a buffer."""
-
-    def all_reduce(self, buffer: Any) -> None:
-        """Replace a buffer by the sum over all ranks, and wait until that is done."""
-
-    def meet(self) -> None:
-        """Wait until every rank has come here."""
-
-    def gather(self, value: Any) -> list[Any]:
-        """Return the values of all ranks, in order."""
+# An engine adds arrays over processes: it has its rank, how many ranks there are, its name and the
+# name of its device, and the methods of the two classes here.
 
 
 class Mpi:
@@ -116,12 +97,11 @@ class Torch:
         local = int(os.environ["LOCAL_RANK"])
         gpus = torch.cuda.is_available() and torch.cuda.device_count()
         self.gpu = gpus >= int(os.environ["LOCAL_WORLD_SIZE"])
-        backend = "nccl" if self.gpu else "gloo"
-        where = f"cuda:{local}" if self.gpu else "cpu"
+        backend, self.where = ("nccl", f"cuda:{local}") if self.gpu else ("gloo", "cpu")
         if self.gpu:
             torch.cuda.set_device(local)
         distributed.init_process_group(backend)
-        self.torch, self.distributed, self.where = torch, distributed, where
+        self.torch, self.distributed = torch, distributed
         self.rank, self.ranks = distributed.get_rank(), distributed.get_world_size()
         self.name = f"PyTorch {torch.__version__} {backend}"
         self.device = torch.cuda.get_device_name(local) if self.gpu else "CPU"
@@ -166,7 +146,7 @@ class Sample(NamedTuple):
     wrong: int
 
 
-def measure(engine: Engine, plan: Plan) -> Iterator[Sample]:
+def measure(engine: Any, plan: Plan) -> Iterator[Sample]:
     """Yield a sample for each size of a plan; every rank must run it.
 
     Before a size is timed its sum is compared with the one known, value by value. A call takes as
@@ -200,30 +180,25 @@ def report(engine: Any, plan: Plan) -> Iterator[str]:
             engine.gather((os.getpid(), socket.gethostname(), engine.device))):
         yield f"#  Rank {rank:2d} Pid {pid:6d} on {host} device {rank:2d} [--] {device}"
     yield from HEADER
-    done = []
+    rows = []
     for sample in measure(engine, plan):
-        done.append(sample)
-        yield row(sample, engine.ranks)
-    yield footer(done, engine.ranks)
-
-
-def rates(sample: Sample, ranks: int) -> tuple[float, float]:
-    """Return algbw and busbw of a sample, GB/s one way."""
-    algbw = sample.size / sample.seconds / GB
-    return algbw, algbw * float(formulas.busbw_factor(ranks, "all_reduce"))
+        rows.append(row(sample, engine.ranks))
+        yield rows[-1]
+    yield footer(rows)
 
 
 def row(sample: Sample, ranks: int) -> str:
-    """Return the line of a sample."""
-    elements = sample.size // VALUE.itemsize
-    return ROW.format(sample.size, elements, "float", "sum", -1, sample.seconds / US,
-                      *rates(sample, ranks), sample.wrong)
+    """Return the line of a sample, with algbw and busbw in GB/s one way."""
+    algbw = sample.size / sample.seconds / GB
+    busbw = algbw * float(formulas.busbw_factor(ranks, "all_reduce"))
+    return ROW.format(sample.size, sample.size // VALUE.itemsize, "float", "sum", -1,
+                      sample.seconds / US, algbw, busbw, sample.wrong)
 
 
-def footer(samples: Sequence[Sample], ranks: int) -> str:
+def footer(rows: Sequence[str]) -> str:
     """Return the last lines: how many values are wrong, and the mean of the bus bandwidths."""
-    wrong = sum(sample.wrong for sample in samples)
-    mean = statistics.fmean([rates(s, ranks)[1] for s in samples] or [0.0])
+    wrong = sum(int(line.split()[-1]) for line in rows)
+    mean = statistics.fmean([float(line.split()[-2]) for line in rows] or [0.0])
     return FOOT.format(wrong, "FAILED" if wrong else "OK", mean)
 
 
@@ -249,11 +224,11 @@ def choose(engine: str | None) -> str:
     """Return the engine asked for, or the first that this Python has; say what lacks."""
     has = {"torch": "torch", "mpi": "mpi4py"}
     there = [name for name, module in has.items() if find_spec(module)]
-    if engine is None and "torch" in there and "mpi" in there:
+    if engine is None and len(there) == 2:
         import torch
 
         return "torch" if torch.cuda.device_count() > 1 else "mpi"
-    if engine in there or (engine is None and there):
+    if there and engine in (None, *there):
         return engine or there[0]
     wants = "torch" if engine == "torch" else "windows" if sys.platform == "win32" else "mpi"
     raise ValueError(words(f"measure.no_{wants}"))
@@ -282,7 +257,7 @@ def run(engine: str | None, ranks: int, plan: Plan, target: Path, shown: TextIO 
     formulas.require(2 <= ranks <= 1024, words("measure.ranks", ranks=ranks))
     sizes, made = plan.sizes, command(choose(engine), ranks, plan)
     formulas.require(not target.exists(), words("measure.exists", file=target))
-    samples: list[Sample] = []
+    rows: list[str] = []
 
     def keep(line: str) -> None:
         for stream in filter(None, (kept, shown)):
@@ -297,21 +272,18 @@ def run(engine: str | None, ranks: int, plan: Plan, target: Path, shown: TextIO 
         try:
             for line in child.stdout or ():
                 keep(line)
-                cells = line.split()
-                if cells[:1] and cells[0].isdecimal():
-                    seconds = float(cells[5]) * US
-                    samples.append(Sample(int(cells[0]), seconds, int(cells[-1])))
-                progress(len(samples), len(sizes))
+                rows += [line] * line.lstrip()[:1].isdecimal()
+                progress(len(rows), len(sizes))
         except KeyboardInterrupt:
             end(child)
-            keep(footer(samples, ranks))
-            return len(samples)
+            keep(footer(rows))
+            return len(rows)
         if child.wait():
             said.seek(0)
-            told = {"command": shlex.join(made), "code": child.returncode, "done": len(samples)}
             last = " / ".join(said.read().split("\n")[-LAST:])
-            raise ValueError(words("measure.failed", **told, file=target, said=last))
-    return len(samples)
+            raise ValueError(words("measure.failed", command=shlex.join(made), done=len(rows),
+                                   code=child.returncode, file=target, said=last))
+    return len(rows)
 
 
 def end(child: subprocess.Popen[str]) -> None:

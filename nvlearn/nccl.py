@@ -219,6 +219,7 @@ def _tree(at: _At) -> Costs:
 def _nvls(at: _At) -> Costs:
     """The switch adds: M (N + 1) / N on each link, as every channel is double at one GPU."""
     inside = 2 * (at.g - 1) / (at.g + 1) * at.told["nvls"] * at.bus * (at.links > 0) * at.reduces
+    inside = inside * np.where(at.g > 8, at.share["nvls_rack"], 1.0)
     over = np.minimum(np.minimum(inside, at.cap(at.told["nvls_tree"], at.g)), at.twice)
     over = over * at.middle[2] ** at.told["nvls_tree_middle"]
     wide = np.where(at.k > 1, over, inside) * at.n / (2 * (at.n - 1))

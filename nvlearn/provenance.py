@@ -7,8 +7,8 @@ from functools import cache
 from typing import NamedTuple
 
 from nvlearn import units
-from nvlearn.catalog.records import CatalogError, Domain, Fact, Figure, Gpu, Record, System
-from nvlearn.catalog.tables import TABLES, fact, gpu, nvlink, sources, system, unknown
+from nvlearn.catalog.records import CatalogError, Fact, Figure, NVLink, Record, System
+from nvlearn.catalog.tables import TABLES, gpu, sources, unknown
 from nvlearn.i18n import words
 
 LONGEST = 200
@@ -27,14 +27,12 @@ def why(text: str) -> list[str]:
     """Return where a number such as "900 GB/s", or a record such as "H100", comes from."""
     if len(text) > LONGEST or not text.strip():
         raise units.UnitError(words("why.ask", length=LONGEST))
-    below = re.match(r"\s*[-\u2212]", text)
-    named = {} if below else {id(r): r for table in TABLES.values() if (r := table.find(text))}
-    if named:
-        lines = [line for record in named.values() for line in _about(record)]
-        return lines + list(dict.fromkeys(n for r in named.values() for n in _reached(r)))
-    if not below and not re.match(r"[~\u2248+\s]*\.?\d", text):
-        keys = {key: r for table in TABLES.values() for key, r in table.keys.items()}
-        raise CatalogError(unknown(text, "record", keys))
+    if not re.match(r"\s*[-\u2212]", text):
+        if named := {id(r): r for table in TABLES.values() if (r := table.find(text))}:
+            return [line for record in named.values() for line in _about(record)]
+        if not re.match(r"[~\u2248+\s]*\.?\d", text):
+            keys = {key: r for table in TABLES.values() for key, r in table.keys.items()}
+            raise CatalogError(unknown(text, "record", keys))
     asked = _read(text)
     groups: dict[tuple[str, str, bool], list[Entry]] = {}
     said: set[tuple[object, ...]] = set()
@@ -48,20 +46,15 @@ def why(text: str) -> list[str]:
     return [line for group in groups.values() for line in _told(group)] or [_nothing(asked)]
 
 
-def _title(record: Record, name: str) -> str:
-    """Say whose figure it is and which; a single figure says both by its name."""
-    alone = isinstance(record, Fact) and name == "value"
-    return record.name if alone else f"{record.name}, {words(f'catalog.{name}')}"
-
-
 @cache
 def _entries() -> tuple[Entry, ...]:
     """Return every figure once; what a row takes from another table stands only there."""
     found: dict[int, Entry] = {}
-    for table in TABLES.values():
-        for record in table.all().values():
-            for name, figure in record.figures.items():
-                found.setdefault(id(figure), Entry(record, _title(record, name), figure))
+    for record in (record for table in TABLES.values() for record in table.all().values()):
+        for name, figure in record.figures.items():
+            alone = isinstance(record, Fact) and name == "value"
+            title = record.name if alone else f"{record.name}, {words(f'catalog.{name}')}"
+            found.setdefault(id(figure), Entry(record, title, figure))
     return tuple(found.values())
 
 
@@ -126,36 +119,21 @@ def _told(group: list[Entry]) -> Iterator[str]:
     yield from dict.fromkeys(_chains(figure))
     if group[1:]:
         yield words("why.same", names=", ".join(e.record.name for e in group[1:]))
-    if figure.scope == "GPU" and figure.kind != "measured" and len(_ways(figure)) == 2:
+    if isinstance(record, NVLink) and figure.scope == "GPU" and figure.unit == "B/s":
         yield from _reached(record)
     yield words("why.source", source=_source(figure))
 
 
-def _generation(record: Record) -> str:
-    """Return the NVLink generation that a record is about."""
-    if isinstance(record, System):
-        record = gpu(record.gpu)
-    about = record.nvlink if isinstance(record, Gpu) else record.name
-    return record.of if isinstance(record, Fact) else about
-
-
-def _reached(record: Record) -> Iterator[str]:
-    """Yield what was measured, one way, over the NVLink generation of a record."""
-    made = nvlink.all().get(_generation(record))
-    whole = gpu(record.gpu) if isinstance(record, System) else record
-    fewer = isinstance(whole, Gpu) and made and whole.get("nvlink_total") != made.per_gpu
-    if made is None or isinstance(record, Domain) or fewer:
-        return
+def _reached(made: NVLink) -> Iterator[str]:
+    """Yield what was measured, one way, over a generation of NVLink."""
     limit = made.per_gpu.one_way
-    for other in (*system.all().values(), *fact.all().values()):
-        for name, figure in other.figures.items():
-            stated = (figure.kind, figure.unit, figure.direction) == ("measured", "B/s", "one way")
-            inside = figure.scope in ("GPU", "pair")  # not what crossed a network or PCIe
-            if stated and inside and name != "high" and _generation(other) == made.name:
-                yield words(
-                    "why.reached", made=made.name, title=_title(other, name), text=figure.text,
-                    share=figure.value / limit, limit=units.format_rate(limit),
-                    source=_source(figure))
+    for record, title, figure in _entries():
+        over = gpu(record.gpu).nvlink if isinstance(record, System) else getattr(record, "of", "")
+        stated = (figure.kind, figure.unit, figure.direction) == ("measured", "B/s", "one way")
+        if over == made.name and stated and figure.scope in ("GPU", "pair"):  # else by network
+            yield words("why.reached", made=made.name, title=title, text=figure.text,
+                        share=figure.value / limit, limit=units.format_rate(limit),
+                        source=_source(figure))
 
 
 def _about(record: Record) -> Iterator[str]:
@@ -165,16 +143,18 @@ def _about(record: Record) -> Iterator[str]:
         yield words(
             "why.figure", label=words(f"catalog.{name}"), text=_chain(figure) or figure.text,
             state=_state(figure), source=_source(figure))
+    if isinstance(record, NVLink):
+        yield from _reached(record)
 
 
 def _nothing(asked: units.Quantity) -> str:
     """Say that no figure matches, and which come nearest."""
+    if not asked.value:
+        return words("why.zero")
     far: dict[str, tuple[float, str]] = {}
     for _, title, figure in _entries():
         if figure.unit == asked.unit and figure.value * asked.value > 0:
             distance = min(abs(math.log(v / asked.value)) for v in _ways(figure).values())
             far.setdefault(figure.text, (distance, f"{figure.text} ({title})"))
-    if not asked.value:
-        return words("why.zero")
     nearest = "; ".join(told for _, told in sorted(far.values())[:3]) or words("why.no_unit")
     return words("why.nothing", asked=asked.shown, nearest=nearest)

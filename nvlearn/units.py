@@ -87,7 +87,9 @@ def read(text: str) -> Quantity:
     ways = {"one way" if hit["one"] else "both ways" for hit in _DIRECTION.finditer(plain)}
     plain = " ".join(_DIRECTION.sub(" ", plain).split()).lstrip("~\u2248+ ")
     if not (found := re.match(_NUMBER, plain)):
-        raise UnitError(_no_number(text, plain))
+        raise UnitError(f"{text!r} is negative; a size, a rate or a time is at least 0."
+                        if plain.startswith("-") else f"{text!r} does not begin with a number; "
+                        "write for example '14 GB', '450 GB/s', '5 us'.")
     unit = re.sub(r"\s*/\s*|\s?[.\u00b7* ]s\^?-1$", "/", plain[found.end() :].strip())
     unit = unit + "s" if unit.endswith("/") else unit
     value, base = to_base(float(re.sub(r"[,_' ]", "", found.group())), unit)
@@ -100,12 +102,6 @@ def read(text: str) -> Quantity:
     if ways and base in ("B", "bit", "s"):
         raise UnitError(f"{text!r} is {_KINDS[base]} and has no direction; leave the words away.")
     return Quantity(value, base, ways.pop() if ways else "", f"{found.group()} {unit}")
-
-
-def _no_number(text: str, plain: str) -> str:
-    if plain.startswith("-"):
-        return f"{text!r} is negative; a size, a rate or a time is at least 0."
-    return f"{text!r} does not begin with a number; write for example '14 GB', '450 GB/s', '5 us'."
 
 
 def _bad_unit(text: str, number: str, unit: str) -> str:

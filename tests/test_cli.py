@@ -145,10 +145,10 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
 
 
 def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_options: object) -> int:
+    def demo() -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "demo", interrupted)
+    monkeypatch.setattr(cli, "demo", demo)
     assert cli.main(["demo"]) == cli.INTERRUPTED == 128 + signal.SIGINT
 
 

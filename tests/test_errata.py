@@ -111,15 +111,15 @@ GOOD: dict[str, Any] = {
 def test_missing_field_is_named(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = {key: value for key, value in GOOD.items() if key != field}
     where = "entry 1" if field == "id" else "entry A1"
-    with pytest.raises(ValueError, match=f"errata.toml: {where} has no field '{field}'"):
+    with pytest.raises(ValueError, match=f"errata.toml: {where}: .*'{field}'"):
         load(monkeypatch, entry)
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"numbers": [{"label": "l"}]}, "entry A1, a number, has no field 'side'"),
-        ({"note": "x"}, "entry A1 has an unknown field 'note'"),
+        ({"numbers": [{"label": "l"}]}, "entry A1: Number.*'side'"),
+        ({"note": "x"}, "entry A1: .*unexpected .*'note'"),
         ({"verdict": "odd"}, "entry A1 has an unknown verdict or side: {'odd'}"),
         ({"numbers": [{**GOOD["numbers"][0], "side": "left"}]}, "verdict or side: {'left'}"),
     ],

@@ -20,6 +20,10 @@ def step_time(compute: float, communication: float, overlap: bool) -> float:
     return max(compute, communication) if overlap else compute + communication
 
 
+def ring_seconds(gigabytes: float, gpus: float, sheet: float) -> float:
+    return 2 * (gpus - 1) / gpus * gigabytes / (sheet / 2)
+
+
 RIGHT = {
     "01-1": [26, "26 GB", "26"],
     "01-2": [7, 7.03, "7"],
@@ -29,6 +33,9 @@ RIGHT = {
     "11-1": [0.0544, "54.4 ms", "54 ms"],
     "11-2": [0.383, "383 ms"],
     "11-3": [step_time],
+    "13-1": [ring_seconds],
+    "13-2": [9, "9", "9x"],
+    "13-3": [91, 90.99, "91"],
 }
 
 
@@ -70,6 +77,15 @@ def test_the_stub_is_not_yet(id: str, stub: object) -> None:
         ("11-2", 0.219, "gradient_once"),
         ("11-2", 0.8, "given_compute"),
         ("11-2", "191 ms", "both_way_rate"),
+        ("13-2", 2.25, "bits_as_bytes"),
+        ("13-2", 1.125, "bits_as_bytes_one_way"),
+        ("13-2", 18, "mixed_directions"),
+        ("13-3", 99, "amdahl_printed"),
+        ("13-3", 100, "amdahl_limit"),
+        ("13-3", 1000, "amdahl_all_parallel"),
+        ("13-3", 990, "amdahl_serial_taken_off"),
+        ("13-1", lambda *given: ring_seconds(*given) / 2, "both_way_rate"),
+        ("13-1", lambda *given: ring_seconds(*given) * 1e3, "thousand"),
         ("02-2", lambda lanes, rate, links: lanes * rate / 8 * links * 4, "doubled_twice"),
         ("02-2", lambda lanes, rate, links: lanes * rate / 8 * links, "one_way"),
         ("02-2", lambda lanes, rate, links: lanes * rate * links * 2, "bits"),

@@ -14,8 +14,8 @@ from nvlearn import collectives
 from nvlearn.collectives import Schedule, Trace, schedule, send
 from nvlearn.figures import Picture, collective_step, style, timeline
 from nvlearn.figures import collective as collective_module
-from nvlearn.figures.collective import bend, cargo, circle, seat
-from nvlearn.figures.timeline import BINS, LEFT, RIGHT, bars, load
+from nvlearn.figures.collective import bend, cargo, seat
+from nvlearn.figures.timeline import LEFT, RIGHT, bars
 from nvlearn.topology import Topology, cluster, full_mesh, ring, system
 
 PLANS: dict[str, Callable[[], Schedule]] = {
@@ -194,7 +194,6 @@ def test_strips_and_factories_do_not_overlap(name: str) -> None:
 
 
 def test_arrows_go_from_box_to_box() -> None:
-    assert len(circle(7, 200)) == 7
     places, _ = seat(collectives.ring_all_reduce(8))
     for a, b in ((0, 1), (3, 7), (7, 0)):
         for end, place in zip(bend(places[a], places[b])[::2], (places[a], places[b]), strict=True):
@@ -267,19 +266,21 @@ def test_many_transfers_merge_into_bands() -> None:
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_the_load_of_links_adds_up_to_their_utilisation(name: str) -> None:
-    trace = TRACES[name]()
-    rows = np.flatnonzero(trace.link_bytes)
-    loads = np.array([load(trace, link) for link in rows])
-    assert loads.shape == (len(rows), BINS)
-    assert loads.mean(1) == pytest.approx(trace.utilisation[rows])
-    assert loads.min() > -1e-6
+def test_each_link_has_a_bar_as_long_as_its_share_of_the_time(name: str) -> None:
+    picture = timeline(TRACES[name]())
+    rows = [rect for rect in ElementTree.fromstring(picture.svg).iter(f"{SVG}rect")
+            if rect.attrib["height"] == "14"]  # fmt: skip
+    ground, shares = rows[::2], rows[1::2]
+    assert [float(rect.attrib["width"]) for rect in ground] == [RIGHT - LEFT] * len(shares)
+    busy = [float(rect.attrib["width"]) / (RIGHT - LEFT) for rect in shares]
+    assert busy == pytest.approx([*picture.data["busy"].values()], abs=1e-4)
 
 
 def test_the_links_shown_are_the_busiest_of_each_kind() -> None:
     shown = timeline(TRACES["cities"]()).data["busy"]
     assert len(shown) == 12
     assert sum("NIC" in name for name in shown) == 8
+    assert next(iter(timeline(TRACES["slow ring of 72"]()).data["busy"])) == "GPU10 \u2192 GPU11"
     assert len(timeline(TRACES["rack"]()).data["busy"]) == 12
     assert len(timeline(TRACES["ring of 4"]()).data["busy"]) == 4
 

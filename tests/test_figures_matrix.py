@@ -75,7 +75,7 @@ def test_equal_values_have_equal_colours_and_larger_ones_are_darker() -> None:
 def test_ink_has_contrast_on_every_shade(kind: str) -> None:
     light = []
     for step in range(49):
-        paint, ink = colours(step / 48, kind)
+        paint, ink = colours(step, kind)
         assert contrast(paint, ink) >= 4.5
         light.append(luminance(paint))
     assert light == sorted(light, reverse=True)

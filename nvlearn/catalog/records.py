@@ -90,11 +90,15 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A row of a table; its figures are attributes, such as `nvlink("4.0").per_link`."""
+    """A row of a table; its figures are attributes, such as `nvlink("4.0").per_link`.
+
+    The status says whether it is shipped, supported or announced, where that matters.
+    """
 
     name: str
     source: str
     aliases: tuple[str, ...] = ()
+    status: str = ""
     note: str = ""
     figures: Mapping[str, Figure] = field(hash=False, repr=False)
 
@@ -151,32 +155,10 @@ class System(Record):
 
     gpu: str
     layout: str
-    status: str
     switch: str = ""
     nic: str = ""
     matrix: tuple[tuple[int, ...], ...] = ()
     links_to_chips: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Nic(Record):
-    """A network adapter."""
-
-    generation: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rival(Record):
-    """A fabric of another maker; `openness` says whose it is."""
-
-    openness: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Domain(Record):
-    """The size of the NVLink domains of a generation: `shipped`, and an announced `ceiling`."""
-
-    status: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from nvlearn import units
 
 # isort: off
 from nvlearn.catalog.records import (
-    DIRECTIONS, KINDS, PROVENANCE, CatalogError, Domain, Fact, Figure, Gpu, Nic, NVLink,
-    PCIe, Record, Rival, Source, Switch, System)
+    DIRECTIONS, KINDS, PROVENANCE, CatalogError, Fact, Figure, Gpu, NVLink, PCIe, Record, Source,
+    Switch, System)
 from nvlearn.data import read_table
 # isort: on
 
@@ -45,19 +45,6 @@ def read_figure(where: str, cell: Any, column: Mapping[str, Any], row: Mapping[s
     return Figure(value=value, unit=unit, **rest)
 
 
-def multiply(product: list[str], column: Mapping[str, Any], known: Mapping[str, Figure],
-             stated: Figure | None) -> Figure | None:
-    """Give a figure its factors, and its value if it is not stated; None if a factor lacks."""
-    factors = tuple(known[name] for name in product if name in known)
-    if len(factors) < len(product):
-        return stated
-    plain = stated or Figure(
-        0.0, units.base_unit(column["unit"])[1], column["direction"], column["scope"], "derived",
-        factors[0].source, all(f.settled for f in factors), column.get("note", ""))
-    figure = replace(plain, factors=factors)
-    return figure if stated else replace(figure, value=figure.product())
-
-
 def read_row(record: type[R], file: str, row: Mapping[str, Any], columns: Mapping[str, Any]) -> R:
     """Return the record of a row, its figures stated, taken from elsewhere or computed."""
     where = f"{file}, row {row.get('name')!r}, field "
@@ -78,7 +65,14 @@ def read_row(record: type[R], file: str, row: Mapping[str, Any], columns: Mappin
             figure = read_figure(f"{where}{name!r}", row[name], column, row)
         elif row.get((origin := column.get("from", "").split("."))[0], "none") != "none":
             figure = TABLES[origin[0]](row[origin[0]]).get(origin[1])
-        if figure := multiply(column.get("product", ["?"]), column, known, figure):
+        factors = tuple(known[part] for part in column.get("product", ()) if part in known)
+        if factors and len(factors) == len(column["product"]):  # its factors give it its value
+            made = replace(figure or Figure(
+                0.0, units.base_unit(column["unit"])[1], column["direction"], column["scope"],
+                "derived", factors[0].source, all(f.settled for f in factors),
+                column.get("note", "")), factors=factors)
+            figure = made if figure else replace(made, value=made.product())
+        if figure:
             known[name] = figure
     try:
         return record(**told, figures=MappingProxyType(known))
@@ -101,10 +95,10 @@ class Table(Generic[R]):
 
     def __init__(self, record: type[R], file: str, what: str) -> None:
         self.record, self.file, self.what = record, file, what
+        #: All records by name, in the order of the file.
+        self.all = cache(self._records)
 
-    @cached_property
-    def records(self) -> Mapping[str, R]:
-        """All records by name, in the order of the file."""
+    def _records(self) -> Mapping[str, R]:
         table = read_table(f"catalog/{self.file.removesuffix('.toml')}")
         rows = [read_row(self.record, self.file, r, table["columns"]) for r in table["rows"]]
         return MappingProxyType({r.name: r for r in rows})
@@ -112,15 +106,11 @@ class Table(Generic[R]):
     @cached_property
     def keys(self) -> Mapping[str, R]:
         """All records by what the spellings of their names and aliases have in common."""
-        return {key_of(n): r for r in self.records.values() for n in (r.name, *r.aliases)}
-
-    def all(self) -> Mapping[str, R]:
-        """Return all records by name."""
-        return self.records
+        return {key_of(n): r for r in self.all().values() for n in (r.name, *r.aliases)}
 
     def find(self, name: str) -> R | None:
         """Return the record of a name, an alias or a name that nvidia-smi prints, or None."""
-        printed = (r for r in self.records.values()
+        printed = (r for r in self.all().values()
                    if isinstance(r, Gpu) and re.search(r.pattern, name))
         return self.keys.get(key_of(name)) or next(printed, None)
 
@@ -143,9 +133,9 @@ pcie = Table(PCIe, "pcie.toml", "PCIe generation")
 switch = Table(Switch, "switches.toml", "switch chip")
 gpu = Table(Gpu, "gpus.toml", "GPU")
 system = Table(System, "systems.toml", "system")
-nic = Table(Nic, "nics.toml", "network adapter")
-rival = Table(Rival, "rivals.toml", "fabric of another maker")
-domain = Table(Domain, "domains.toml", "NVLink domain")
+nic = Table(Record, "nics.toml", "network adapter")
+rival = Table(Record, "rivals.toml", "fabric of another maker")
+domain = Table(Record, "domains.toml", "NVLink domain")
 c2c = Table(Record, "c2c.toml", "NVLink-C2C")
 fact = Table(Fact, "facts.toml", "single figure")
 TABLES: Mapping[str, Table[Any]] = {

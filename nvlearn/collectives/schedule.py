@@ -124,13 +124,11 @@ class Schedule:
         """Every step on a line, as far as a reader can take it in."""
         lines = [f"{self.name}: {self.ranks} ranks, {self.chunks} chunks, "
                  f"{len(self.bounds) - 1} steps, {len(self)} transfers"]
-        for a, b in zip(self.bounds[:12], self.bounds[1:], strict=False):
+        for a, b in pairwise(self.bounds[:13]):
             moves = [f"{self.source[i]}->{self.target[i]} c{self.chunk[i]}{'+' * int(self.add[i])}"
-                     for i in range(a, min(b, a + 10))]
-            more = f"  ... {b - a} in all" if b - a > 10 else ""
-            lines.append(f"step {self.step[a]}:  {'  '.join(moves)}{more}")
-        hidden = len(self.bounds) - 13
-        return "\n".join(lines + [f"... {hidden} more steps"] * (hidden > 0))
+                     for i in range(a, min(b, a + 10))] + ["..."] * int(b - a > 10)
+            lines.append(f"step {self.step[a]}:  {'  '.join(moves)}")
+        return "\n".join(lines + ["..."] * (len(self.bounds) > 13))
 
 
 def schedule(transfers: Iterable[Send], ranks: int, chunks: int, *, collective: str = "all_reduce",
@@ -248,8 +246,7 @@ def replay(plan: Schedule, arrays: Iterable[np.ndarray]) -> Iterator[list[np.nda
     lengths = {array.shape for array in held}
     if len(held) != plan.ranks or len(lengths) != 1 or held[0].ndim != 1:
         raise ValueError(f"{plan.name} needs {plan.ranks} one-dimensional arrays of one length, "
-                         f"one for each rank; got {len(held)} of shape "
-                         f"{', '.join(map(str, lengths))}.")
+                         f"one for each rank; got {len(held)} of shape {[*lengths]}.")
     held.append(np.zeros_like(held[0]))  # the switch starts empty
     ends = np.concatenate([[0], np.cumsum(chunk_sizes(len(held[0]), plan.chunks))])
     part = [slice(a, b) for a, b in pairwise(ends)]

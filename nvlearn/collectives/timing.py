@@ -4,7 +4,6 @@ import heapq
 from collections import defaultdict, deque
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -107,9 +106,8 @@ def time(plan: Schedule, topology: Topology, message: float, alpha: float = 0.0)
                          f"{topology.ranks}. Choose fewer ranks or a larger machine.")
     pairs, pair = plan.pairs
     routes = [_route(plan, topology, *ends) for ends in pairs]
-    late = alpha + np.array([sum(topology.bundles[i].latency for i in r) for r in routes])
     sizes = chunk_sizes(int(message), plan.chunks)
-    facts = (plan, topology.capacities.tolist(), sizes, routes, late)
+    facts = (plan, topology.capacities.tolist(), sizes, routes, alpha)
     start, end = _waves(*facts) or _events(*facts)
     return Trace(plan, topology, int(message), start, end, pair, routes)
 
@@ -130,7 +128,7 @@ def _route(plan: Schedule, topology: Topology, source: int, target: int) -> Rout
 
 
 def _waves(plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route],
-           late: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+           alpha: float) -> tuple[FloatArray, FloatArray] | None:
     """Time whole steps at once, or return None where that would not be exact.
 
     It is exact when all steps are alike and every link carries one pair, the first of a route
@@ -143,7 +141,7 @@ def _waves(plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route
     if any(cap[route[0]] > min(cap[link] for link in route) for route in routes):
         return None
     here, shape = plan.grid[0], plan.grid.shape
-    narrow, lag = np.array([cap[route[0]] for route in routes])[here], late[here]
+    narrow = np.array([cap[route[0]] for route in routes])[here]
     start, end = np.split(np.empty(2 * len(plan) + 1), [len(plan)])
     end[-1] = 0.0  # what a transfer that waits for nothing waits for
     free = np.zeros(len(here))
@@ -155,7 +153,7 @@ def _waves(plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route
         end.take(wait, out=begin, mode="clip")
         np.maximum(begin, free, out=begin)
         np.add(begin, finish, out=free)
-        np.add(free, lag, out=finish)
+        np.add(free, alpha, out=finish)
     # A transfer waits for all arrivals in its place: an older one must not come later.
     for block in (slice(i, i + BLOCK) for i in range(0, len(older), BLOCK)):
         if (end[older[block]] > end[newer[block]]).any():
@@ -164,62 +162,48 @@ def _waves(plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route
 
 
 def _events(plan: Schedule, cap: list[float], sizes: IntArray, routes: list[Route],
-            late: FloatArray) -> tuple[FloatArray, FloatArray]:
+            alpha: float) -> tuple[FloatArray, FloatArray]:
     """Time one transfer after another, in the order in which things happen."""
-    pair, source = plan.pairs[1], plan.source.tolist()
-    route, lag, size = [routes[p] for p in pair], late[pair].tolist(), sizes[plan.chunk].tolist()
+    step, source, size = plan.step.tolist(), plan.source.tolist(), sizes[plan.chunk].tolist()
+    writes = (plan.target * plan.chunks + plan.into).tolist()
+    route = [routes[pair] for pair in plan.pairs[1]]
     start, end = np.zeros((2, len(plan)))
     free = [0.0] * len(cap)
-    queue, ready = defaultdict[tuple[int, int], deque[int]](deque), [False] * len(plan)
-    for t in range(len(plan)):  # a sender uses its link in the order of the schedule
-        queue[source[t], route[t][0]].append(t)
-    uses, writes = _uses(plan)
-    come = [False] * len(plan)
+    lines = defaultdict[tuple[int, int], deque[int]](deque)
+    readers = defaultdict[int, list[int]](list)
+    for t, place in enumerate((plan.source * plan.chunks + plan.chunk).tolist()):
+        lines[source[t], route[t][0]].append(t)  # a sender uses its link in the schedule's order
+        readers[place].append(t)
+    # How many arrivals of earlier steps, in the place that it reads, a transfer still waits for.
+    waits = [0] * len(plan)
+    for other, place in enumerate(writes):
+        for t in readers[place]:
+            waits[t] += step[other] < step[t]
     events: list[tuple[float, int, int]] = []  # time, transfer, hop; past the last hop: arrival
 
-    def release(now: float, place: int) -> None:
-        while uses[place]:
-            t, arrives = uses[place][0]
-            if arrives and not come[t]:
-                break
-            uses[place].popleft()
-            ready[t] |= not arrives
-            line = queue[source[t], route[t][0]]
-            while line and ready[line[0]]:
-                heapq.heappush(events, (now, line.popleft(), 0))
+    def release(now: float, line: deque[int]) -> None:
+        while line and not waits[line[0]]:
+            heapq.heappush(events, (now, line.popleft(), 0))
 
-    for place in list(uses):
-        release(0.0, place)
+    for line in lines.values():
+        release(0.0, line)
     while events:
         now, t, hop = heapq.heappop(events)
         if hop == len(route[t]):
-            end[t], come[t] = now, True
-            release(now, writes[t])
+            end[t] = now
+            for later in readers[writes[t]]:
+                waits[later] -= step[t] < step[later]
+                release(now, lines[source[later], route[later][0]])
             continue
         link = route[t][hop]
         begin = max(now, free[link])
         free[link] = done = begin + size[t] / cap[link]
         if not hop:
             start[t] = begin
-        then = done + lag[t]
+        then = done + alpha
         if hop + 1 < len(route[t]):
             # A faster link waits until it can pass all on without a pause: no byte is early, and
             # none takes more of the link than it needs.
             then = max(begin, done - size[t] / cap[route[t][hop + 1]])
         heapq.heappush(events, (then, t, hop + 1))
     return start, end
-
-
-def _uses(plan: Schedule) -> tuple[dict[int, deque[tuple[int, bool]]], list[int]]:
-    """For each place (a chunk of a rank's array) the transfers that leave and arrive, in order.
-
-    A transfer leaves as soon as all arrivals before it have come. Also where each one arrives.
-    """
-    reads = (plan.source * plan.chunks + plan.chunk).tolist()
-    writes = (plan.target * plan.chunks + plan.into).tolist()
-    uses = defaultdict[int, deque[tuple[int, bool]]](deque)
-    for a, b in pairwise(plan.bounds.tolist()):
-        for places, arrives in ((reads, False), (writes, True)):
-            for t in range(a, b):
-                uses[places[t]].append((t, arrives))
-    return uses, writes

@@ -3,6 +3,7 @@
 import tomllib
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
@@ -16,3 +17,21 @@ def read_text(name: str) -> str:
     """Return a text of this folder, such as "published/tartan_dgx1_p100.csv"."""
     path = files("nvlearn").joinpath("data", *name.split("/"))
     return path.read_text(encoding="utf-8")
+
+
+def course_folder(name: str) -> Path:
+    """Return a folder of the course, such as "quizzes": that of the running notebook, else ours."""
+    package = Path(__file__).resolve().parents[1]
+    for base in (Path.cwd(), *Path.cwd().parents, package.parent, package / "course"):
+        if (base / name).is_dir() and (base / "quizzes" / "schema.json").is_file():
+            return base / name
+    raise FileNotFoundError(f"There is no folder {name} of the course, neither above {Path.cwd()} "
+                            "nor beside the package; open the course's own notebooks folder.")
+
+
+def printout(id: str) -> str:
+    """Return a printout that ships with the course, by its id in printouts.toml."""
+    files_of = {row["id"]: row["file"] for row in read_table("printouts")["printout"]}
+    if id not in files_of:
+        raise KeyError(f"There is no printout {id!r}; the ids are: {', '.join(files_of)}.")
+    return read_text(f"printouts/{files_of[id]}")

@@ -4,7 +4,7 @@ from typing import Any
 
 from nvlearn import catalog
 from nvlearn.explorers.explorer import ChoiceControl, Control, Explorer, NumberControl
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Picture
 from nvlearn.figures.train import bandwidth_train
 from nvlearn.i18n import words
 

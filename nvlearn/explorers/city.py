@@ -6,8 +6,8 @@ from nvlearn import catalog, collectives, topology
 from nvlearn.explorers.explorer import Control, Explorer, NumberControl, choice, drawn
 from nvlearn.figures.city import city_map
 from nvlearn.figures.collective import collective_step
+from nvlearn.figures.drawing import Picture
 from nvlearn.figures.generations import generations
-from nvlearn.figures.picture import Picture
 from nvlearn.i18n import words
 from nvlearn.units import GB, MIB, format_rate, format_size, format_time
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 import traitlets
 
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Picture
 from nvlearn.i18n import words
 
 if TYPE_CHECKING:

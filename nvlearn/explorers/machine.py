@@ -4,9 +4,9 @@
 import numpy as np
 
 from nvlearn import field, nccl
-from nvlearn.data import read_table, read_text
+from nvlearn.data import printout, read_table
 from nvlearn.explorers.explorer import Control, Explorer, NumberControl, TextControl, choice, drawn
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Picture
 from nvlearn.figures.reading import drawable, reading
 from nvlearn.figures.sizes import Series, size_curves
 from nvlearn.figures.winners import winner_map
@@ -24,8 +24,7 @@ DOMAINS, SIZES = (1, 2, 4, 8, 16, 32, 64), KIB * 2.0 ** np.arange(25)
 def paste_box(text: str = "") -> Explorer:
     """Return a box for printouts of a machine; it opens on a real one with a fault."""
     samples = {
-        words(f"paste.sample.{row['id']}"): {
-            "text": read_text(f"printouts/{row['file']}"), "gpu": row["gpu"]}
+        words(f"paste.sample.{row['id']}"): {"text": printout(row["id"]), "gpu": row["gpu"]}
         for row in read_table("printouts")["printout"]}
     start = {"text": text, "gpu": ""} if text else next(iter(samples.values()))
     controls: list[Control] = [

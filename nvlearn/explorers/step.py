@@ -5,7 +5,7 @@ from typing import Any
 
 from nvlearn import training
 from nvlearn.explorers.explorer import ChoiceControl, Control, Explorer, NumberControl
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Picture
 from nvlearn.figures.step import step_timeline
 from nvlearn.i18n import words
 

@@ -1,23 +1,28 @@
 """Pictures: data in, a Picture out."""
 
+from nvlearn.figures.calibration import calibration
 from nvlearn.figures.city import city_map
 from nvlearn.figures.collective import collective_step
+from nvlearn.figures.curve import formula_curve
+from nvlearn.figures.drawing import Picture
 from nvlearn.figures.generations import generations
 from nvlearn.figures.matrix import matrix
-from nvlearn.figures.picture import Picture
-from nvlearn.figures.reading import reading
+from nvlearn.figures.reading import beside, reading
 from nvlearn.figures.road_map import road_map
 from nvlearn.figures.sizes import Series, size_curves
 from nvlearn.figures.step import step_timeline
 from nvlearn.figures.tables import Table, table
 from nvlearn.figures.timeline import timeline
 from nvlearn.figures.train import bandwidth_train
+from nvlearn.figures.winners import winner_map
 
 __all__ = [
     "Picture",
     "Series",
     "Table",
     "bandwidth_train",
+    "beside",
+    "calibration",
     "city_map",
     "collective_step",
     "generations",
@@ -27,4 +32,6 @@ __all__ = [
     "size_curves",
     "step_timeline",
     "table",
-    "timeline"]
+    "timeline",
+    "winner_map",
+]

@@ -1,20 +1,16 @@
 """A collective step by step: who holds whose parts, and what moves in this step."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
-from itertools import chain, groupby, islice
 from math import copysign
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from nvlearn.collectives import Schedule, Send, replay
+from nvlearn.collectives import Schedule, Send, run, schedule
 from nvlearn.exercises.schedules import COPIES, expected
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, boxes, pen, text_width
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.city import factory
+from nvlearn.figures.drawing import Drawing, Picture, boxes, pen
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 
@@ -71,13 +67,12 @@ def state_after(plan: Schedule, step: int) -> tuple[np.ndarray, np.ndarray, int,
         given[:-1][owner != here[:, None]] = 0
     elif plan.collective == "broadcast":
         given[1:] = 0
-    start, whole = given.reshape(len(given), -1), replace(plan, ranks=plan.ranks + 1)
-    held = np.array(next(islice(chain([start], replay(whole, start)), step, None)))
-    held = held.reshape(given.shape)
+    rows = np.transpose([getattr(plan, column) for column in Send._fields])
+    before, now = [0, *plan.bounds][step : step + 2]
+    so_far = schedule(map(Send._make, rows[:now].tolist()), plan.ranks + 1, plan.chunks)
+    held = np.reshape(run(so_far, given.reshape(len(given), -1)), given.shape)
     want, counts = expected(plan, given[:-1])
-    a, b = plan.bounds[[step - 1, step]].tolist() if step else (0, 0)
-    columns = (plan.step, plan.source, plan.target, plan.chunk, plan.into, plan.add)
-    moves = [Send(*row) for row in zip(*(c[a:b].tolist() for c in columns), strict=True)]
+    moves = [*map(Send._make, rows[before:now].tolist())]
     return held, (held[:-1] == want).all(-1) & counts, int(counts.sum()), moves
 
 
@@ -104,43 +99,21 @@ def finding(plan: Schedule, step: int, wrong: int, moves: list[Send]) -> str:
 def seat(plan: Schedule) -> tuple[list[Place], np.ndarray]:
     """Return a place for everyone, and the boxes of their cells, shape (place, chunk, 4).
 
-    The ranks stand on a circle, or in two rows of domains; the switch stands in the middle.
+    The ranks stand in two rows, clockwise, so that a ring is a loop and a domain stays together;
+    their cells lie outside, the switch in the middle.
     """
     pitch = min(54.0, STRIP / plan.chunks)
-    strip = pitch * plan.chunks
-    seats = two_rows(plan) if plan.name.startswith("hierarchical") else circle(plan.ranks, strip)
+    strip, places, upper = pitch * plan.chunks, [], -(-plan.ranks // 2)
+    for rank in range(plan.ranks):
+        down = rank >= upper
+        nth, wide = (plan.ranks - 1 - rank, plan.ranks - upper) if down else (rank, upper)
+        at = CENTRE + complex((nth + 0.5) * 912 / wide - 456, 150 if down else -150)
+        places.append(Place(at, 28 + 22j, at + complex(1 - strip / 2, 45 if down else -34 - TALL)))
     switch = Place(CENTRE, complex(strip / 2 + 10, 52), CENTRE + complex(1 - strip / 2, -12))
-    places = [place(point, strip) for point in seats] + [switch] * plan.uses_switch
+    places += [switch] * plan.uses_switch
     cells = [[(corner.real + chunk * pitch, corner.imag, pitch - 2, TALL)
               for chunk in range(plan.chunks)] for _, _, corner in places]
     return places, np.array(cells)
-
-
-def place(point: complex, strip: float) -> Place:
-    """Return a factory's place from the middle, its strip on the side away from there."""
-    if abs(point.imag) < 150:
-        corner = complex(36 if point.real > 0 else -36 - strip, -18)
-    else:
-        corner = complex(-strip / 2, 45 if point.imag > 0 else -34 - TALL)
-    return Place(CENTRE + point, 28 + 22j, CENTRE + 1 + point + corner)
-
-
-def circle(ranks: int, strip: float) -> list[complex]:
-    """Return points clockwise from the upper left, moved so that strips do not meet."""
-    angle = 2 * np.pi / ranks * (np.arange(ranks) - (ranks % 2 == 0) / 2) - np.pi / 2
-    x, y = 212 * np.cos(angle), 150 * np.sin(angle)
-    in_row = abs(y) > (60 if ranks == 3 else 100)
-    away = np.where(in_row, np.maximum(abs(x), strip / 2 + 6) * (abs(x) > 1), 212)
-    y = np.where(in_row, np.copysign(150, y), y)
-    return [complex(*point) for point in zip(np.copysign(away, x), y, strict=True)]
-
-
-def two_rows(plan: Schedule) -> list[complex]:
-    """Return points in two rows, so that each domain stays together."""
-    domain = int(plan.source[plan.target == 0][0]) + 1  # its first ring closes at rank 0
-    first = -(-plan.ranks // domain // 2) * domain
-    return [complex((r % first + 0.5) * 912 / first - 456, 150 if r >= first else -150)
-            for r in range(plan.ranks)]
 
 
 # ---- cells ---------------------------------------------------------------------------------------
@@ -151,9 +124,8 @@ def ground(sheet: Drawing, plan: Schedule, places: list[Place], cells: np.ndarra
     for rank, (at, half, _) in enumerate(places):
         x, y, w, h = at.real, at.imag, half.real, half.imag
         if rank < plan.ranks:
-            roof = pen("M{}" + "v-10l18.67 10" * 3 + "z", complex(x - 28, y - 12))
-            sheet.path(roof, RANKS[rank], stroke=style.FACTORY)
-            sheet.rect(x - 28, y - 12, 56, 34, style.FACTORY)
+            sheet.path(factory(at, half), RANKS[rank], stroke=style.FACTORY)
+            sheet.rect(x - w, y - 0.6 * h, 2 * w, 1.6 * h, style.FACTORY)
             name, down, ink = words("collective.gpu", rank=rank), 10, style.PAPER
         else:
             line = style.WAYS["nvswitch"]
@@ -167,18 +139,11 @@ def ground(sheet: Drawing, plan: Schedule, places: list[Place], cells: np.ndarra
 
 
 def draw_parts(sheet: Drawing, plan: Schedule, held: np.ndarray, cells: np.ndarray) -> None:
-    """Draw the parts that the cells hold, each in its owner's slot, colour and number.
-
-    A lone copy has the whole cell.
-    """
-    there = held[: len(cells)] > 0
-    alone = (there.sum(-1) == 1) & (plan.collective in COPIES)
+    """Draw the parts that the cells hold, each in its owner's slot, colour and number."""
     for owner, fill in enumerate(RANKS[: plan.ranks]):
-        mine = there[..., owner]
-        whole, (x, y, w, h) = alone[mine], cells[mine].T
-        slot, w = np.where(whole, 0, owner), np.where(whole, w, w / 2)
-        h = np.where(whole, h, h / -(-plan.ranks // 2))
-        x, y = x + slot % 2 * w, y + slot // 2 * h
+        x, y, w, h = cells[held[: len(cells), :, owner] > 0].T
+        w, h = w / 2, h / -(-plan.ranks // 2)
+        x, y = x + owner % 2 * w, y + owner // 2 * h
         sheet.path(boxes(x + 0.5, y + 0.5, w - 1, h - 1), fill)
         spots = zip((x + w / 2).tolist(), (y + h / 2 + 4).tolist(), strict=True)
         spans = (f'<tspan x="{x:.1f}" y="{y:.1f}">{owner}</tspan>' for x, y in spots)
@@ -201,19 +166,20 @@ def mark_cells(sheet: Drawing, done: np.ndarray, moves: list[Send], cells: np.nd
 
 def arrows(sheet: Drawing, moves: list[Send], places: list[Place]) -> None:
     """Draw an arrow for each pair that exchanges something, with its cargo on it."""
-    taken: list[tuple[complex, float]] = []
-    pair = attrgetter("source", "target")
-    for (a, b), group in groupby(sorted(moves, key=pair), key=pair):
-        sends = list(group)
+    taken: list[complex] = []
+    for a, b in sorted({(move.source, move.target) for move in moves}):
+        sends = [move for move in moves if (move.source, move.target) == (a, b)]
         (line, ink), text = PAINT[sends[0].add], cargo(sends)
-        curve = bend(places[a], places[b])
-        _, control, end = curve
+        start, control, end = bend(places[a], places[b])
         tip = (end - control) / abs(end - control) * 9
         wings = end - tip * (1 - 0.5j), end, end - tip * (1 + 0.5j)
-        sheet.path(pen("M{}Q{} {}M{}L{}L{}", *curve, *wings), stroke=line, stroke_width=2.5)
-        width = text_width(text, style.SMALL, bold=True)
-        at = free_spot(curve, width, taken)
-        taken.append((at, width))
+        arrow = pen("M{}Q{} {}M{}L{}L{}", start, control, end, *wings)
+        sheet.path(arrow, stroke=line, stroke_width=2.5)
+        # Near the sender few lines cross; of these spots the first that is 50 from other cargo.
+        spots = [(1 - t) ** 2 * start + 2 * t * (1 - t) * control + t * t * end
+                 for t in ((0.4, 0.5, 0.6) if abs(end - start) < 250 else (0.26, 0.2, 0.34, 0.42))]
+        at = max(spots, key=lambda spot: min([50, *(abs(spot - other) for other in taken)]))
+        taken.append(at)
         sheet.text(at.real, at.imag + 4, text, style.SMALL, ink, "middle", bold=True, halo=True)
 
 
@@ -237,26 +203,15 @@ def leave(place: Place, towards: complex) -> complex:
     return place.at + way * share
 
 
-def free_spot(curve: tuple[complex, complex, complex], width: float,
-              taken: list[tuple[complex, float]]) -> complex:
-    """Return the first of a few points of a curve where no other label stands, else the last."""
-    start, control, end = curve
-    for t in (0.5, 0.4, 0.6) if abs(end - start) < 250 else (0.26, 0.2, 0.34, 0.42):
-        at = (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t * t * end
-        if all(abs((at - other).real) > (width + wide) / 2 or abs((at - other).imag) > 16
-               for other, wide in taken):
-            break
-    return at
-
-
-def cargo(sends: Iterable[Send]) -> str:
+def cargo(sends: list[Send]) -> str:
     """Say which chunks travel together: "c3 +" is added, "c3" kept, "c3 → c0" put elsewhere."""
     loads = [f"c{s.chunk} → c{s.into}" for s in sends if s.into != s.chunk]
     for sign, add in ((" +", True), ("", False)):
         chunks = sorted(s.chunk for s in sends if s.add == add and s.into == s.chunk)
-        runs = [[c for _, c in run] for _, run in groupby(enumerate(chunks), lambda p: p[1] - p[0])]
-        names = [f"c{r[0]}" + f"\u2013{r[-1]}" * (len(r) > 1) for r in runs]
-        if len(runs) > 1 and len(chunks) > 3:
+        names = [f"c{chunk}" for chunk in chunks]
+        if len(chunks) > 1 and chunks[-1] - chunks[0] == len(chunks) - 1:
+            names = [f"{names[0]}\u2013{chunks[-1]}"]
+        elif len(chunks) > 3:
             names = [words("collective.chunks", count=len(chunks))]
         loads += [", ".join(names) + sign] * bool(names)
     return ", ".join(loads)

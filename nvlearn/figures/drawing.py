@@ -1,21 +1,62 @@
-"""The one layer of SVG primitives: it escapes all text and prints all numbers one way."""
+"""The one layer of SVG primitives, and the Picture that every function of this package returns.
 
+It escapes all text and prints all numbers one way.
+"""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nvlearn.figures import style
-from nvlearn.figures.picture import Picture
 
 Value = str | float | None
 HALO: dict[str, Value] = {"paint_order": "stroke", "stroke": style.PAPER, "stroke_width": 4}
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A finished drawing with the sentence that says the same in words, and its numbers.
+
+    The layers are the same drawing in parts, from the ground up, each of the whole size.
+    """
+
+    svg: str
+    description: str
+    width: float
+    height: float
+    layers: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def telling(self, description: str) -> "Picture":
+        """Return the same picture with other words."""
+        return replace(self, description=description)
+
+    def html(self) -> str:
+        """Return the still form: an image with its caption, which needs no kernel."""
+        source = base64.b64encode(self.svg.encode()).decode()
+        words = escape(self.description)
+        return (
+            f'<figure><img src="data:image/svg+xml;base64,{source}" alt="{words}">'
+            f"<figcaption>{words}</figcaption></figure>")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the SVG to a file and return its path."""
+        Path(path).write_text(self.svg, encoding="utf-8", newline="\n")
+        return Path(path)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": self.description}
+
+
 def number(value: float) -> str:
     """Return a coordinate with at most two decimals, so that a picture is the same everywhere."""
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    return f"{round(value, 2) + 0.0:.12g}"  # the sum makes -0 a 0
 
 
 def pen(form: str, *values: complex) -> str:
@@ -35,12 +76,10 @@ def element(tag: str, content: str = "", /, **attributes: Value) -> str:
 
     The content is SVG already: text goes through `Drawing.text`, which escapes it.
     """
-    parts = [tag]
-    for key, value in attributes.items():
-        if value is not None:
-            shown = escape(value) if isinstance(value, str) else number(value)
-            parts.append(f'{key.rstrip("_").replace("_", "-")}="{shown}"')
-    return f"<{' '.join(parts)}>{content}</{tag}>" if content else f"<{' '.join(parts)}/>"
+    shown = {key.rstrip("_").replace("_", "-"): value if isinstance(value, str) else number(value)
+             for key, value in attributes.items() if value is not None}
+    head = tag + "".join(f' {key}="{escape(value)}"' for key, value in shown.items())
+    return f"<{head}>{content}</{tag}>" if content else f"<{head}/>"
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
@@ -71,17 +110,9 @@ class Drawing:
         """Put down a rectangle."""
         self.add("rect", x=x, y=y, width=w, height=h, fill=fill, **more)
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str, **more: Value) -> None:
-        """Put down a straight line."""
-        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **more)
-
     def path(self, d: str, fill: str = "none", **more: Value) -> None:
         """Put down a path."""
         self.add("path", d=d, fill=fill, **more)
-
-    def circle(self, x: float, y: float, r: float, fill: str, **more: Value) -> None:
-        """Put down a circle."""
-        self.add("circle", cx=x, cy=y, r=r, fill=fill, **more)
 
     def text(self, x: float, y: float, words: str, size: float = style.BODY,
              fill: str = style.INK, anchor: str | None = None, bold: bool = False,
@@ -98,15 +129,6 @@ class Drawing:
         """Put down the title, which states the finding, and the line under it."""
         self.text(24, 35, title, style.TITLE, bold=True)
         self.text(24, 58, subtitle, style.BODY, style.MUTED)
-
-    def hatch(self, x: float, y: float, w: float, h: float, stroke: str) -> None:
-        """Fill a rectangle with slanted lines, cut by arithmetic (a clip path would need an id)."""
-        cuts = []
-        for start in range(1, int((w + h) // 6) + 1):
-            reach = start * 6.0
-            left, right = max(0.0, reach - h), min(w, reach)
-            cuts += [complex(x + left, y + reach - left), complex(x + right, y + reach - right)]
-        self.path(pen("M{}L{}" * (len(cuts) // 2), *cuts), stroke=stroke, stroke_width=1.5)
 
     def picture(self, description: str, **data: object) -> Picture:
         """Close the sheet and return it as a Picture."""

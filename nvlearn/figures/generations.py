@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from nvlearn import catalog
 from nvlearn.figures import style
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Picture
 from nvlearn.figures.plot import MARGIN, Axes, Plot, Scale, value_scale
 from nvlearn.i18n import words
 from nvlearn.units import GB

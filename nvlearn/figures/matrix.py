@@ -6,19 +6,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, element, number
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Drawing, Picture
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 from nvlearn.units import base_unit, format_rate, format_size
 
 WIDTH, HEIGHT, LEFT, TOP, SIDE, ASIDE = 960.0, 600.0, 84.0, 108.0, 464.0, 600.0
-MOST_NAMES, MOST_STEPS, BLACK = 16, 7, "#000000"
+MOST_NAMES, MOST_STEPS, BLACK = 16, 10, "#000000"
+FINE, MISSING, SELF = 48.0, -1.0, -2.0  # shades from the least to the most, and two that have none
 #: From the least to the most, and the share from which on white ink reads better than black; the
 #: lightness falls all the way, so hue is never needed.
 SHADES = {"hops": (((255, 243, 214), (230, 159, 0), (122, 46, 0)), 0.76),
           "": (((234, 246, 241), (63, 168, 133), (0, 64, 46)), 0.68)}
-NONE = -1.0
 FloatArray = NDArray[np.float64]
 
 
@@ -32,7 +31,7 @@ def matrix(values: ArrayLike, kind: str) -> Picture:
             f"A matrix of pairs is square; this one has the shape {table.shape}")
     require(len(table) and not np.isinf(table).any(),
             "A matrix needs one GPU or more, and no infinite values")
-    table[~(table >= 0)] = NONE
+    table[~(table >= 0)] = MISSING
     np.fill_diagonal(table, 0)
     told, sheet = finding(table, kind), Drawing(WIDTH, HEIGHT)
     size = SIDE // len(table) or SIDE / len(table)  # whole pixels while they are enough
@@ -45,20 +44,26 @@ def matrix(values: ArrayLike, kind: str) -> Picture:
     return sheet.picture(f"{told}.", values=table.tolist(), kind=kind)
 
 
-def known(table: FloatArray) -> FloatArray:
-    """Return the values off the diagonal that there are."""
-    return np.extract(~np.eye(len(table), dtype=bool) & (table >= 0), table)
+def pairs(table: FloatArray) -> FloatArray:
+    """Return what stands off the diagonal."""
+    return table[~np.eye(len(table), dtype=bool)]
 
 
-def shares(values: FloatArray, table: FloatArray) -> FloatArray:
-    """Return where values lie between the least (0) and the most (1), in fine steps."""
-    low, high = known(table).min(initial=table.max()), table.max()
-    return np.asarray(np.round(np.clip((values - low) / (high - low or 1), 0, 1) * 48) / 48)
+def shades(table: FloatArray) -> FloatArray:
+    """Return the shade of each cell, from 0 for the least value to `FINE` for the most."""
+    low = pairs(table)[pairs(table) >= 0].min(initial=table.max())
+    found = ((table - low) / (table.max() - low or 1) * FINE).round()
+    found[table < 0] = MISSING
+    np.fill_diagonal(found, SELF)
+    return np.asarray(found)
 
 
-def colours(share: float, kind: str) -> tuple[str, str]:
-    """Return a colour and the ink that can be read on it."""
+def colours(shade: float, kind: str) -> tuple[str, str]:
+    """Return the colour of a shade and the ink that can be read on it."""
+    if shade < 0:
+        return style.GROUND if shade == MISSING else style.RULE, style.INK
     stops, dark = SHADES.get(kind, SHADES[""])
+    share = shade / FINE
     rgb = [round(float(np.interp(share, (0, 0.5, 1), stop))) for stop in zip(*stops, strict=True)]
     return "#{:02X}{:02X}{:02X}".format(*rgb), style.PAPER if share > dark else BLACK
 
@@ -70,29 +75,23 @@ def shown(value: float, unit: str, kind: str) -> str:
     if kind == "links":
         return f"NV{value:g}" if value else "0"
     scaled = value / base_unit(unit)[0]
-    if 0 < scaled < 0.05:
-        return "<0.1"
-    return f"{scaled:.0f}" if scaled >= 100 else f"{scaled:.1f}".removesuffix(".0")
+    return f"{scaled:.0f}" if scaled >= 100 else f"{scaled:.3g}"
 
 
 def cells(sheet: Drawing, table: FloatArray, kind: str, unit: str, size: float) -> None:
-    """Draw all cells of one colour as one path, and their values while they can be read."""
-    paths: dict[str, list[str]] = {}
+    """Draw all cells of one shade as one path, and their values while they can be read."""
     small, font = len(table) <= MOST_NAMES, style.TINY if size < 50 else style.BODY
-    where, wide = shares(table, table), number(size - small)
-    looks = {share: colours(share, kind) for share in {*where.ravel().tolist()}}
-    for (row, column), value in np.ndenumerate(table):
-        paint, ink = looks[float(where[row, column])]
-        if row == column or value < 0:
-            paint, ink = (style.RULE if row == column else style.GROUND), style.INK
-        x, y = LEFT + column * size, TOP + (row + 0.5) * size
-        paths.setdefault(paint, []).append(f"M{number(x)} {number(y)}h{wide}")
-        if small and row != column:
-            sheet.text(x + size / 2, y + font * 0.36, shown(float(value), unit, kind), font, ink,
-                       "middle")
-    sheet.layers[-1][:0] = [
-        element("path", d="".join(rows), fill="none", stroke=paint, stroke_width=size - small)
-        for paint, rows in paths.items()]
+    found = shades(table)
+    for shade in np.unique(found).tolist():
+        paint, ink = colours(shade, kind)
+        rows, columns = np.nonzero(found == shade)
+        across, down = LEFT + columns * size, TOP + (rows + 0.5) * size
+        spots = np.transpose([across, down, table[rows, columns]]).tolist()
+        line = "".join(f"M{x:g} {y:g}h{size - small:g}" for x, y, _ in spots)
+        sheet.path(line, stroke=paint, stroke_width=size - small)
+        for x, y, value in spots if small and shade != SELF else ():
+            said = shown(value, unit, kind)
+            sheet.text(x + size / 2, y + font * 0.36, said, font, ink, "middle")
 
 
 def margins(sheet: Drawing, count: int, size: float) -> None:
@@ -106,37 +105,27 @@ def margins(sheet: Drawing, count: int, size: float) -> None:
 
 
 def legend(sheet: Drawing, table: FloatArray, kind: str, unit: str) -> None:
-    """Show what the colours mean, and how many pairs have each where the values are few."""
-    values, counts = np.unique(known(table), return_counts=True)
-    if many := len(values) > MOST_STEPS:
-        steps = np.linspace(values[0], values[-1], MOST_STEPS)
-        values = steps.round() if (values == values.round()).all() else steps
-    paints = [colours(share, kind)[0] for share in shares(values, table).tolist()]
-    rows = [*zip(values.tolist(), paints, counts.tolist(), strict=False)]
-    pairs = table.size - len(table)
-    if missing := pairs - len(known(table)):
-        rows.append((NONE, style.GROUND, missing))
+    """Show what the colours mean, and how many pairs have each; of many values only some."""
     sheet.text(ASIDE, TOP + 4, words(f"matrix.legend.{kind}", unit=unit), style.BODY, bold=True)
-    for i, (value, paint, count) in enumerate(rows):
-        y, text = TOP + 22 + i * 30, shown(value, unit, kind)
-        if not many or value < 0:
-            text = words("matrix.count", value=text, count=count, share=f"{count / pairs:.0%}")
-        sheet.rect(ASIDE, y, 36, 22, paint, stroke=style.MUTED, stroke_width=0.8)
-        sheet.text(ASIDE + 46, y + 16, text)
+    values, first, counts = np.unique(pairs(table), return_index=True, return_counts=True)
+    rows = [*zip(values.tolist(), pairs(shades(table))[first].tolist(), counts, strict=True)]
+    some = np.unique(np.linspace(0, len(rows) - 1, MOST_STEPS).round())[: len(rows)]
+    for i, (value, shade, count) in enumerate(rows[int(row)] for row in some):
+        text = words("matrix.count", value=shown(value, unit, kind), count=count, of=counts.sum())
+        sheet.rect(ASIDE, TOP + 22 + i * 30, 36, 22, colours(shade, kind)[0], stroke=style.MUTED)
+        sheet.text(ASIDE + 46, TOP + 38 + i * 30, text)
 
 
 def finding(table: FloatArray, kind: str) -> str:
     """Return the title: what is most worth knowing about the table."""
-    there, sent, pairs = known(table), table.clip(0).sum(1), table.size - len(table)
-    missing, values = pairs - len(there), sent if kind == "traffic" else there
-    most = float(values.max(initial=0))
-    least = float(values.min(initial=most))
-    count = {"links": (values > 0).sum(), "hops": (values == most).sum()}.get(kind, 0)
-    case = "missing" if missing else "all" if most == least else "some"
+    values, sent = pairs(table), table.clip(0).sum(1)
+    there = sent if kind == "traffic" else values[values >= 0]
+    most = float(there.max(initial=0))
+    least = float(there.min(initial=most))
+    missing, count = (values < 0).sum(), (values > 0 if kind == "links" else values == most).sum()
+    case = "missing" if missing else f"{kind}.{'all' if most == least else 'some'}"
     says: dict[str, Callable[[float], str]] = {"bandwidth": format_rate, "traffic": format_size}
-    say = says.get(kind, "{:g}".format)
-    each = 2 if (table == table.T).all() else 1
+    say, each = says.get(kind, "{:g}".format), 2 if (table == table.T).all() else 1
     return words(
-        f"matrix.title.{kind}.{case}", pairs=pairs // each, count=count // each,
-        missing=missing // each, most=say(most), least=say(least),
-        ratio=f"{most / least if least else 0:.3g}", top=int(sent.argmax()))
+        f"matrix.title.{case}", pairs=len(values) // each, count=count // each,
+        missing=missing // each, most=say(most), least=say(least), top=int(sent.argmax()))

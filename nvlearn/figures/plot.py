@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, Value, element, text_width
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Drawing, Picture, Value, element, text_width
 from nvlearn.figures.step import tick_step
 from nvlearn.i18n import words
 
@@ -61,7 +60,6 @@ class Axes:
     right: float = WIDTH - MARGIN
     bottom: float = 440.0
     height: float = 520.0
-    foot: float = 18.0
 
     def at(self, xs: ArrayLike, ys: ArrayLike) -> tuple[Array, Array]:
         """Return the pixels of points, where matplotlib has them; the infinite is cut far away."""
@@ -95,7 +93,7 @@ def value_scale(values: ArrayLike, label: str, log: bool, say: Callable[[float],
 def frame(axes: Axes) -> tuple[str, str]:
     """Return the still marks of a plot, with its words as SVG text, and a name for its clip."""
     svg = " ".join(render(axes).split())
-    sheet, low, small = Drawing(0, 0), axes.bottom + axes.foot, (style.SMALL, style.MUTED)
+    sheet, low, small = Drawing(0, 0), axes.bottom + 18, (style.SMALL, style.MUTED)
     # No id is left and no style sheet: an inlined picture shares its page with all others.
     sheet.layers[0] = [re.sub(r' id="[^"]*"', "", svg[svg.index("<g ") : svg.rindex("</g>") + 4])]
     for tick, said in axes.x.ticks:

@@ -1,5 +1,7 @@
 """The picture of a printout that was read: the map of a machine, or a measured curve."""
 
+from itertools import cycle
+
 import numpy as np
 
 from nvlearn import catalog, nccl
@@ -8,12 +10,12 @@ from nvlearn.field.findings import gpu_names
 from nvlearn.field.nccl_tests import Log
 from nvlearn.field.topo import Topo
 from nvlearn.figures.city import city_map
-from nvlearn.figures.drawing import Drawing
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Drawing, Picture
 from nvlearn.figures.sizes import Series, size_curves
+from nvlearn.figures.style import WAYS
 from nvlearn.i18n import words
 from nvlearn.topology import printed
-from nvlearn.units import GB, US, format_rate, format_time
+from nvlearn.units import GB, GIB, US, format_rate, format_time
 
 ASSUMED = 25 * GB  # bytes/s one way of a link whose generation the printout does not tell
 IMPOSSIBLE = 1.2  # share of a machine's bandwidth above which the log is not of that machine
@@ -44,8 +46,9 @@ def machine_map(document: Topo) -> Picture:
         document.gb_per_s_one_way, document.nvlinks_per_gpu, strict=True) if rate and links]
     stated = catalog.gpu(document.model) if document.model else None
     road = stated.get("pcie_raw") if stated else None
-    known = bool(rates) or not any(document.nvlinks_per_gpu)
-    name = words(f"reading.machine_{'known' if known and road else 'assumed'}",
+    paved = any(cell and cell[:2] not in ("NV", "X") for row in document.links for cell in row)
+    known = (rates or not any(document.nvlinks_per_gpu)) and (road or not paved)
+    name = words(f"reading.machine_{'known' if known else 'assumed'}",
                  gpus=document.gpus, model=document.model or "GPU")
     machine = printed(document.links, rates[0] if rates else ASSUMED,
                       (road or catalog.pcie("Gen4").raw).one_way, name=name,
@@ -57,10 +60,9 @@ def machine_map(document: Topo) -> Picture:
 
 
 def measured(log: Log) -> Picture:
-    """Draw the bus bandwidths of a log over the model of its machine, or without one over a line."""
+    """Draw the bus bandwidths of a log over the model of its machine, or else over a line."""
     sizes, times = np.array([(point.size, point.time * US) for point in log.points]).T
     factor = log.factor or 1.0
-    points = Series(words("reading.measured"), sizes, sizes * factor / times, "infiniband")
     smooth = np.geomspace(sizes.min(), sizes.max(), 200)
     collective, model = log.collective or "all_reduce", machine(log)
     best = nccl.fit(model, sizes, times, collective).machine if model else None
@@ -73,7 +75,26 @@ def measured(log: Log) -> Picture:
         name = words("reading.line", latency=format_time(line.latency, digits=3),
                      rate=format_rate(line.bandwidth, digits=3))
         values = smooth * factor / (line.latency + smooth * factor / line.bandwidth)
-    return size_curves([Series(name, smooth, values)], [points])
+    return size_curves([Series(name, smooth, values)], [own(log)])
+
+
+def beside(document: Document, *names: str) -> Picture:
+    """Draw the measured bus bandwidth of a log, and what NCCL's model says of other machines."""
+    if not (isinstance(document, Log) and document.fit):
+        raise ValueError(words("reading.no_log"))
+    sizes = np.array([point.size for point in document.points])
+    smooth = np.geomspace(max(sizes.min(), 1024), 16 * GIB, 200)
+    models = [nccl.machine(name) for name in names]
+    curves = [Series(made.name, smooth, nccl.predict(made, "all_reduce", smooth).busbw, way)
+              for made, way in zip(models, cycle(WAYS), strict=False)]
+    return size_curves(curves, [own(document)])
+
+
+def own(log: Log) -> Series:
+    """Return the bus bandwidths of a log."""
+    sizes, times = np.array([(point.size, point.time * US) for point in log.points]).T
+    rates = sizes * (log.factor or 1.0) / times
+    return Series(words("reading.measured"), sizes, rates, "infiniband")
 
 
 def machine(log: Log) -> nccl.Machine | None:

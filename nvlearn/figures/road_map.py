@@ -1,8 +1,7 @@
 """The road map at the head of each lesson: thirteen stations on one line."""
 
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Drawing, Picture, pen
 from nvlearn.i18n import words
 
 LESSONS = 13
@@ -17,11 +16,12 @@ def road_map(here: int) -> Picture:
     stops = [FIRST + lesson * STEP for lesson in range(LESSONS)]
     names = [words(f"road_map.lesson_{lesson:02d}") for lesson in range(1, LESSONS + 1)]
     for end, paint in ((stops[-1], line.tint), (stops[here - 1], line.fill)):
-        sheet.line(FIRST, RAIL, end, RAIL, paint, stroke_width=8, stroke_linecap="round")
+        sheet.path(pen("M{}H{}", complex(FIRST, RAIL), end), stroke=paint, stroke_width=8,
+                   stroke_linecap="round")
     for lesson, (x, name) in enumerate(zip(stops, names, strict=True), 1):
         now, edge = lesson == here, line.dark if lesson <= here else style.MUTED
         radius, fill, ink = (14, line.dark, style.PAPER) if now else (10, style.PAPER, style.INK)
-        sheet.circle(x, RAIL, radius, fill, stroke=edge, stroke_width=2)
+        sheet.add("circle", cx=x, cy=RAIL, r=radius, fill=fill, stroke=edge, stroke_width=2)
         sheet.text(x, RAIL + 4, str(lesson), style.TINY, ink, "middle", bold=now)
         # Names stand above the line and below it by turns.
         y, ink = RAIL - 24 if lesson % 2 else RAIL + 35, line.dark if now else style.MUTED

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nvlearn.figures import style
-from nvlearn.figures.drawing import text_width
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Picture, text_width
 from nvlearn.figures.plot import MARGIN, WIDTH, Axes, Plot, Scale, log_ticks, value_scale
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
@@ -44,7 +43,7 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
 
     The line rate is bytes per second, one way; `log` is about the axis of the values.
     """
-    rates, several, series = quantity == "busbw", len(curves) > 1, [*points, *curves]
+    rates, series = quantity == "busbw", [*points, *curves]
     sizes, values = [each.sizes for each in series], [each.values for each in series]
     fine = all(len(part) and ((part > 0) & (part < math.inf)).all() for part in sizes + values)
     require(bool(curves) and quantity in ("busbw", "time") and fine,
@@ -59,7 +58,7 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
     x = Scale(low, high, ticks, words("sizes.x"), log=True)
     y = value_scale(np.concatenate([*values, [line_rate if rates else 0]]),
                     words(f"sizes.y.{quantity}"), log, gigabytes if rates else format_time)
-    plot = Plot(Axes("sizes", x, y, top=146, bottom=450, height=560, foot=40 if several else 20))
+    plot = Plot(Axes("sizes", x, y, top=146, bottom=470, height=560))
     for each, shape in zip(points, cycle(SHAPES), strict=False):
         plot.points(each.sizes, each.values, each.way.dark, shape, True, each.name)
     for each, dash in zip(curves, cycle(DASHES), strict=False):
@@ -69,15 +68,12 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
     if line_rate:
         reference(plot, rates, line_rate)
     parts = winners(curves, 1 if rates else -1)
-    if several:
-        strip(plot, parts)
     halves = mark_halves(plot, curves, rates, size)
     plot.sources(each.source for each in points)
     title, *told = story(curves, parts, size, format_rate if rates else format_time)
-    subtitle = {"model": True, "measured": points, "bar": several}
-    return plot.picture(
-        title, " ".join(words(f"sizes.subtitle.{part}") for part, here in subtitle.items() if here),
-        " ".join([*told, *halves]), winners=[(best.name, *ends) for best, *ends in parts])
+    subtitle = words(f"sizes.subtitle.{'both' if points else 'model'}")
+    return plot.picture(title, subtitle, " ".join([*told, *halves]),
+                        winners=[(best.name, *ends) for best, *ends in parts])
 
 
 def gigabytes(rate: float) -> str:
@@ -94,16 +90,6 @@ def winners(curves: Sequence[Series], better: int) -> list[Part]:
     turns = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), PLACES - 1]
     ends = np.exp(places).tolist()
     return [(curves[best[a]], ends[a], ends[b]) for a, b in pairwise(turns)]
-
-
-def strip(plot: Plot, parts: Sequence[Part]) -> None:
-    """Mark along the foot of the field which curve is best where."""
-    for winner, *ends in parts:
-        left, right = plot.axes.at(ends, [plot.axes.y.high] * 2)[0].tolist()
-        y, middle = plot.axes.bottom + 5, (left + right) / 2
-        plot.sheet.rect(left + 1, y, right - left - 2, 17, winner.way.dark, rx=3)
-        if text_width(winner.name, style.TINY, bold=True) < right - left - 6:
-            plot.sheet.text(middle, y + 12.5, winner.name, style.TINY, style.PAPER, "middle", True)
 
 
 def reference(plot: Plot, rates: bool, rate: float) -> None:
@@ -133,20 +119,16 @@ def mark_halves(plot: Plot, curves: Sequence[Series], rates: bool, size: Say) ->
 
 
 def story(curves: Sequence[Series], parts: Sequence[Part], size: Say, say: Say) -> list[str]:
-    """Return the title and the sentences about the curves."""
+    """Return the title, the finding in full, and a sentence for each curve."""
     best = [words("sizes.best", name=w.name, size=size(high, digits=2)) for w, _, high in parts]
-    told = {
-        "first": parts[0][0].name, "turn": size(parts[0][2], digits=2), "best": "; ".join(best),
-        "last": parts[-1][0].name, "end": size(parts[-1][2]),
-        "value": say(parts[-1][0].values[-1], digits=3)}
+    (first, _, turn), (last, _, end) = parts[0], parts[-1]
     kind = "one" if len(curves) == 1 else ("always", "two", "more")[min(len(parts), 3) - 1]
-    kind = "between" if len(parts) > 1 and told["first"] == told["last"] else kind
-    ends = [
-        words("sizes.ends", name=each.name, small=size(each.sizes[0]), large=size(each.sizes[-1]),
-              low=say(each.values[0], digits=3), high=say(each.values[-1], digits=3))
-        for each in curves]
-    ends += [words("sizes.all", **told)] if kind != "one" else []
-    title = words(f"sizes.title.{kind}", **told)
+    finding = title = words(
+        f"sizes.title.{kind}", first=first.name, turn=size(turn, digits=2), last=last.name,
+        end=size(end), value=say(first.values[-1], digits=3), best=", ".join(best))
     if text_width(title, style.TITLE, bold=True) > WIDTH - 2 * MARGIN:
         title = words("sizes.title.long", count=len(parts))
-    return [title, *ends]
+    return [title, f"{finding}.", *(
+        words("sizes.ends", name=each.name, small=size(each.sizes[0]), large=size(each.sizes[-1]),
+              low=say(each.values[0], digits=3), high=say(each.values[-1], digits=3))
+        for each in curves)]

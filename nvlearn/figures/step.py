@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Drawing, Picture, pen
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
 from nvlearn.training import DemoRow
@@ -26,10 +25,11 @@ def step_timeline(rows: Sequence[DemoRow], show: str = "both") -> Picture:
     sheet.heading(words(f"step.title.{mode}", **told), words(f"step.subtitle.{hidden}", **told))
     longest = max(row.overlapped if show == "overlapped" else row.in_turn for row in rows)
     scale = (RIGHT - LEFT) / longest
-    ticks(sheet, longest, LEFT, scale, (TOP - 6, foot, foot + 18), "{:.4g}".format)
+    ticks(sheet, longest, LEFT, scale, TOP - 6, foot, "{:.4g}".format)
     middle, end = (LEFT + RIGHT) / 2, LEFT + rows[0].compute * scale
     sheet.text(middle, foot + 36, words("step.axis"), style.SMALL, style.MUTED, "middle")
-    sheet.line(end, TOP - 6, end, foot, style.INK, stroke_width=1.5, stroke_dasharray="4 4")
+    sheet.path(pen("M{}V{}", complex(end, TOP - 6), foot), stroke=style.INK, stroke_width=1.5,
+               stroke_dasharray="4 4")
     legend(sheet)
     bars = {"both": (("overlapped", 0), ("in_turn", 19))}.get(show, ((show, 9),))
     for index, row in enumerate(rows):
@@ -58,17 +58,14 @@ def findings(rows: Sequence[DemoRow]) -> dict[str, object]:
         "ratio": f"{slow.in_turn / fast.in_turn:.2f}"}
 
 
-def ticks(sheet: Drawing, longest: float, left: float, scale: float,
-          heights: tuple[float, float, float], shown: Callable[[float], str]) -> None:
-    """Draw a line at each round time up to the longest, and the time under it.
-
-    The heights are those of the lines' ends and of the words.
-    """
-    step, (top, foot, under) = tick_step(longest), heights
+def ticks(sheet: Drawing, longest: float, left: float, scale: float, top: float, foot: float,
+          shown: Callable[[float], str]) -> None:
+    """Draw a line at each round time up to the longest, and the time under it."""
+    step = tick_step(longest)
     for tick in range(int(longest / step + 1e-9) + 1):
         x = left + tick * step * scale
-        sheet.line(x, top, x, foot, style.RULE, stroke_width=1)
-        sheet.text(x, under, shown(tick * step), style.SMALL, style.MUTED, "middle")
+        sheet.path(pen("M{}V{}", complex(x, top), foot), stroke=style.RULE)
+        sheet.text(x, foot + 16, shown(tick * step), style.SMALL, style.MUTED, "middle")
 
 
 def tick_step(longest: float) -> float:
@@ -85,14 +82,13 @@ def legend(sheet: Drawing) -> None:
 
 
 def bar(sheet: Drawing, look: str, way: str, x: float, y: float, w: float, h: float) -> None:
-    """Draw computing, or communication: filled while hidden, hatched where the step waits."""
-    if w < 0.005:
-        return  # nothing that could be seen
+    """Draw computing, or communication: filled while hidden, striped where the step waits."""
     line = style.WAYS[way]
     fill = {"compute": style.WORK, "hidden": line.fill, "exposed": style.PAPER}[look]
     sheet.rect(x, y, w, h, fill, stroke=style.FACTORY if look == "compute" else line.dark)
     if look == "exposed":
-        sheet.hatch(x, y, w, h, line.dark)
+        stripes = pen("M{}h{}", complex(x, y + h / 2), w)
+        sheet.path(stripes, stroke=line.dark, stroke_width=h, stroke_dasharray="1.5 4")
 
 
 def draw_step(sheet: Drawing, row: DemoRow, mode: str, y: float, scale: float) -> None:
@@ -101,9 +97,11 @@ def draw_step(sheet: Drawing, row: DemoRow, mode: str, y: float, scale: float) -
     tall, low = (BAR / 2, y + BAR / 2) if under else (BAR, y)
     total, computed = row.overlapped if under else row.in_turn, row.compute * scale
     waits = total - row.compute
-    bar(sheet, "compute", row.way, LEFT, y, computed, tall)
-    bar(sheet, "hidden", row.way, LEFT, low, (row.communication - waits) * scale, tall)
-    bar(sheet, "exposed", row.way, LEFT + computed, low, waits * scale, tall)
+    behind = (row.communication - waits) * scale
+    for look, x, top, wide in (("compute", LEFT, y, computed), ("hidden", LEFT, low, behind),
+                               ("exposed", LEFT + computed, low, waits * scale)):
+        if wide > 0.005:  # else there is nothing to see
+            bar(sheet, look, row.way, x, top, wide, tall)
     sheet.text(LEFT - 8, y + 12, words(f"step.mode.{mode}"), style.SMALL, style.MUTED, "end")
     share = words("step.share", percent=f"{waits / total:.1%}") if waits > 0 else ""
     x = LEFT + total * scale + 8

@@ -5,8 +5,7 @@ from itertools import product
 
 from nvlearn import formulas
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, Value, pen, text_width
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Drawing, Picture, pen
 from nvlearn.i18n import words
 from nvlearn.units import format_rate
 
@@ -14,7 +13,6 @@ WIDTH, HEIGHT = 960.0, 560.0
 LINE = style.WAYS["nvlink"]
 LEFT, RIGHT = 136.0, 824.0
 TOP, BOTTOM = 214.0, 424.0
-GROUP, GROUP_GAP = 6, 5.0
 
 
 def bandwidth_train(lanes: int, lane_rate: float, links: int, directions: int = 2) -> Picture:
@@ -33,7 +31,9 @@ def bandwidth_train(lanes: int, lane_rate: float, links: int, directions: int = 
         "both_ways": format_rate(one_way, both_ways=True)}
     ways = "both" if both else "single"
     sheet.heading(words(f"train.title.{ways}", **told), words(f"train.subtitle.{ways}"))
-    close_up(sheet, words("train.each_lane", **told))
+    sheet.rect(24, 76, 912, 112, style.GROUND, rx=10)
+    sheet.text(40, 99, words("train.close_up"), style.SMALL, style.MUTED, bold=True)
+    sheet.text(920, 99, words("train.each_lane", **told), style.SMALL, LINE.dark, "end", bold=True)
     for y, forth in ((124, True), (163, False)) if both else ((144, True),):
         big_train(sheet, y, lanes, forth)
     bundle(sheet, lanes, links, directions)
@@ -47,69 +47,51 @@ def counted(thing: str, number: int) -> str:
     return words(f"count.{thing}.{'one' if number == 1 else 'many'}", number=number)
 
 
-def close_up(sheet: Drawing, sign: str) -> None:
-    """Draw the field for one link that is large enough to count its powered cars."""
-    sheet.rect(24, 76, 912, 112, style.GROUND, rx=10)
-    sheet.text(40, 99, words("train.close_up"), style.SMALL, style.MUTED, bold=True)
-    width = text_width(sign, style.SMALL, bold=True) + 20
-    sheet.rect(920 - width, 84, width, 22, style.PAPER, rx=11, stroke=LINE.dark, stroke_width=1.5)
-    sheet.text(920 - width / 2, 99, sign, style.SMALL, LINE.dark, "middle", bold=True)
-
-
 def big_train(sheet: Drawing, y: float, lanes: int, forth: bool) -> None:
     """Draw one train, its nose in the direction of travel, every lane a numbered car."""
     pitch = min(112.0, 640.0 / lanes)
     start = 480 - lanes * pitch / 2
-    sheet.line(40, y + 15, 920, y + 15, LINE.fill, stroke_width=3)
+    sheet.path(pen("M40 {}H920", y + 15), stroke=LINE.fill, stroke_width=3)
     paint, ink = (LINE.dark, style.PAPER) if forth else (LINE.tint, LINE.dark)
-    outline: dict[str, Value] = {"stroke": LINE.dark, "stroke_width": 1.5}
-    front, nose = (start + lanes * pitch, 34.0) if forth else (start - 4, -34.0)
-    shape = pen("M{}q{} 2 {} 24h{}z", complex(front, y - 13), nose, nose, -nose)
-    sheet.path(shape, paint, **outline)
+    sheet.path(cars(start, y, pitch, pitch - 4, 24, lanes, forth), paint, stroke=LINE.dark,
+               stroke_width=1.5)
     for lane in range(lanes):
-        x = start + lane * pitch
-        sheet.rect(x, y - 13, pitch - 4, 24, paint, rx=3, **outline)
         label = words("train.lane", number=lane + 1) if pitch > 90 else str(lane + 1)
-        sheet.text(x + pitch / 2 - 2, y + 4, label, style.SMALL, ink, "middle", bold=True)
+        sheet.text(start + lane * pitch + pitch / 2 - 2, y + 4, label, style.SMALL, ink, "middle",
+                   bold=True)
     tail, step = (66, 22.0) if forth else (900, -22.0)
     arrow = pen("M{}h{}m{} -6l{} 6l{} 6", complex(tail, y), step, -step / 3, step / 3, -step / 3)
     sheet.path(arrow, stroke=LINE.dark, stroke_width=2.5)
 
 
+def cars(x: float, y: float, pitch: float, car: float, height: float, lanes: int,
+         forth: bool) -> str:
+    """Return the path of a train: a car for each lane, and a nose in front of the first."""
+    front, nose = (x + lanes * pitch, height) if forth else (x - pitch + car, -height)
+    tip = pen("M{}q{} 0 {} {}h{}z", complex(front, y - height / 2), nose, nose, height, -nose)
+    return tip + "".join(pen("M{}h{}v{}h{}z", complex(x + lane * pitch, y - height / 2), car,
+                             height, -car) for lane in range(lanes))
+
+
 def bundle(sheet: Drawing, lanes: int, links: int, directions: int) -> None:
     """Draw every link of the GPU as a track with a train in each direction."""
-    gaps = (links - 1) // GROUP * GROUP_GAP
-    pitch = min(34.0, (BOTTOM - TOP - gaps) / links)
-    top = (TOP + BOTTOM - gaps - links * pitch) / 2
-    tracks = [top + link * pitch + link // GROUP * GROUP_GAP for link in range(links)]
-    height = min(13.0, pitch * (0.32 if directions == 2 else 0.6))
-    # For each direction where its rail lies in a track, and what spreads the trains on it.
-    ways = ((0.3, 0.31, True), (0.7, 0.76, False)) if directions == 2 else ((0.5, 0.31, True),)
-    rails = [complex(LEFT, y + share * pitch) for y in tracks for share, *_ in ways]
-    sheet.path("".join(pen("M{}H{}", rail, RIGHT) for rail in rails),
-               stroke=LINE.fill, stroke_width=0.8, opacity=0.7)
-    for share, shift, forth in ways:
-        trains = (small_train(y + share * pitch, height, lanes, (link * 0.618 + shift) % 1, forth)
-                  for link, y in enumerate(tracks))
+    pitch = min(34.0, (BOTTOM - TOP) / links)
+    top, height = (TOP + BOTTOM - links * pitch) / 2, min(13.0, pitch * 0.6 / directions)
+    wide = min(max(24.0, 3 * height), 400.0 / lanes)
+    free = RIGHT - LEFT - 40 - lanes * wide
+    for share, forth in ((0.3, True), (0.7, False))[:directions]:
+        ys = [top + (link + share) * pitch for link in range(links)]
+        rails = "".join(pen("M{}H{}", complex(LEFT, y), RIGHT) for y in ys)
+        sheet.path(rails, stroke=LINE.fill, stroke_width=0.8, opacity=0.7)
+        # The golden ratio spreads the trains on the line.
+        trains = (cars(LEFT + 20 + (link * 0.618 + share) % 1 * free, y, wide, wide * 0.84, height,
+                       lanes, forth) for link, y in enumerate(ys))
         sheet.path("".join(trains), LINE.dark if forth else LINE.fill)
     factory(sheet, 24, words("train.gpu"), words("train.factory"))
     factory(sheet, RIGHT, words("train.other"), words("train.other_place"))
-    for count, y in enumerate(tracks, 1):
-        if count % GROUP == 0 or count == links:
-            middle = y + pitch / 2
-            sheet.text(LEFT - 5, middle + 4, str(count), style.TINY, style.PAPER, "end", bold=True)
-
-
-def small_train(y: float, height: float, lanes: int, shift: float, forth: bool) -> str:
-    """Return the path of one train of the bundle; `shift` (0 to 1) spreads trains on the line."""
-    pitch = min(max(24.0, 3 * height), 400.0 / lanes)
-    length, car = lanes * pitch, pitch * 0.84
-    x = LEFT + 20 + shift * (RIGHT - LEFT - 40 - length)
-    front, nose = (x + length, height) if forth else (x - pitch + car, -height)
-    top = y - height / 2
-    cars = pen("m{} 0", pitch).join([pen("h{}v{}h{}z", car, height, -car)] * lanes)
-    tip = pen("M{}l{} {}h{}z", complex(front, top), nose, height, -nose)
-    return pen("M{}", complex(x, top)) + cars + tip
+    for count in sorted({*range(6, links, 6), links}):
+        y = top + (count - 0.5) * pitch + 4
+        sheet.text(LEFT - 5, y, str(count), style.TINY, style.PAPER, "end", bold=True)
 
 
 def factory(sheet: Drawing, x: float, name: str, place: str) -> None:

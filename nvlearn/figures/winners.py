@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, text_width
-from nvlearn.figures.picture import Picture
+from nvlearn.figures.drawing import Drawing, Picture, text_width
 from nvlearn.formulas import require
 from nvlearn.i18n import words
 from nvlearn.units import format_size

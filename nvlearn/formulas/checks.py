@@ -2,8 +2,10 @@
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import wraps
+from inspect import isfunction, signature
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +19,6 @@ Num: TypeAlias = float | NDArray[Any]
 #: cast on every caller.)
 Out: TypeAlias = Any
 
-_PLAIN = frozenset((float, int))
 TINY, HUGE = sys.float_info.min, sys.float_info.max
 
 _ABOVE_0 = (TINY, HUGE, False, "a number above 0")  # of every argument that is not named below
@@ -56,8 +57,43 @@ def check(**values: Any) -> list[Any]:
     checked = []
     for name, value in values.items():
         low, high, whole, _ = _RULES.get(name, _ABOVE_0)
-        plain = type(value) in _PLAIN and low <= value <= high and not (whole and value % 1)
+        plain = type(value) in (float, int) and low <= value <= high and not (whole and value % 1)
         checked.append(float(value) if plain else _array(name, value))
+    return checked
+
+
+def guard(module: dict[str, Any]) -> None:
+    """Let every formula of a module check its numbers, the arguments declared as `Num`, first.
+
+    Parameters
+    ----------
+    module : dict
+        What the module's ``globals()`` gives, at its end.
+
+    Lesson 05.
+
+    >>> from nvlearn.formulas import full_mesh_links
+    >>> full_mesh_links(0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n (GPUs) is 0; expected a whole number, at least 1: GPUs that take part.
+    """
+    for name, value in list(module.items()):
+        if isfunction(value) and value.__module__ == module["__name__"]:
+            module[name] = _guarded(value)
+
+
+def _guarded(formula: Callable[..., Any]) -> Callable[..., Any]:
+    declared = {name: a.annotation is Num for name, a in signature(formula).parameters.items()}
+    order = tuple(declared)
+
+    @wraps(formula)
+    def checked(*values: Any, **named: Any) -> Any:
+        given = {**dict(zip(order, values, strict=False)), **named}
+        numbers = {name: value for name, value in given.items() if declared.get(name)}
+        given.update(zip(numbers, check(**numbers), strict=True))
+        return formula(*values[len(order) :], **given)  # a value too many is Python's to refuse
+
     return checked
 
 

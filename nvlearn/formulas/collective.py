@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from nvlearn.formulas.checks import Num, Out, check, larger, log2, pick, require
+from nvlearn.formulas.checks import Num, Out, guard, larger, log2, pick, require
 
 #: How often a ring passes the whole array round; 0 where busbw is algbw (nccl-tests).
 PASSES = {"all_reduce": 2, "broadcast": 0, "reduce": 0, "sendrecv": 0}
@@ -66,8 +66,7 @@ def ring_all_reduce_time(message: Num, ranks: Num, bandwidth: Num, latency: Num 
     >>> round(ring_all_reduce_time(14e9, 8, 450e9, 1e-6), 7)
     0.0544584
     """
-    size, n, rate, start = check(message=message, ranks=ranks, bandwidth=bandwidth, latency=latency)
-    return 2 * (n - 1) * (start + size / (n * rate))
+    return 2 * (ranks - 1) * (latency + message / (ranks * bandwidth))
 
 
 def ring_reduce_scatter_time(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0) -> Out:
@@ -169,8 +168,7 @@ def tree_all_reduce_time(message: Num, ranks: Num, bandwidth: Num, latency: Num 
     >>> round(tree_all_reduce_time(1024, 8, 450e9, 1e-6) * 1e6, 3)
     6.005
     """
-    size, n, rate, start = check(message=message, ranks=ranks, bandwidth=bandwidth, latency=latency)
-    return (n > 1) * 2 * (log2(n) * start + size / rate)
+    return (ranks > 1) * 2 * (log2(ranks) * latency + message / bandwidth)
 
 
 def recursive_doubling_time(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0) -> Out:
@@ -204,8 +202,7 @@ def recursive_doubling_time(message: Num, ranks: Num, bandwidth: Num, latency: N
     >>> round(recursive_doubling_time(1024, 8, 450e9, 1e-6) * 1e6, 3)
     3.007
     """
-    size, n, rate, start = check(message=message, ranks=ranks, bandwidth=bandwidth, latency=latency)
-    return log2(n) * (start + size / rate)
+    return log2(ranks) * (latency + message / bandwidth)
 
 
 def halving_doubling_time(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0) -> Out:
@@ -239,8 +236,7 @@ def halving_doubling_time(message: Num, ranks: Num, bandwidth: Num, latency: Num
     >>> round(halving_doubling_time(2**24, 8, 450e9, 1e-6) * 1e6, 3)
     71.245
     """
-    size, n, rate, start = check(message=message, ranks=ranks, bandwidth=bandwidth, latency=latency)
-    return 2 * (log2(n) * start + (n - 1) / n * size / rate)
+    return 2 * (log2(ranks) * latency + (ranks - 1) / ranks * message / bandwidth)
 
 
 def ring_tree_crossover(ranks: Num, bandwidth: Num, latency: Num) -> Out:
@@ -272,8 +268,7 @@ def ring_tree_crossover(ranks: Num, bandwidth: Num, latency: Num) -> Out:
     >>> ring_tree_crossover(8, 450e9, 1e-6) / 1e6
     14.4
     """
-    n, rate, start = check(ranks=ranks, bandwidth=bandwidth, latency=latency)
-    return n * rate * start * (n - 1 - log2(n))
+    return ranks * bandwidth * latency * (ranks - 1 - log2(ranks))
 
 
 def nvls_all_reduce_time(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0) -> Out:
@@ -307,8 +302,7 @@ def nvls_all_reduce_time(message: Num, ranks: Num, bandwidth: Num, latency: Num 
     >>> round(nvls_all_reduce_time(2**30, 8, 305e9) * 1e6, 1)
     3960.5
     """
-    size, n, rate, start = check(message=message, ranks=ranks, bandwidth=bandwidth, latency=latency)
-    return (n > 1) * (start + (n + 1) / n * size / rate)
+    return (ranks > 1) * (latency + (ranks + 1) / ranks * message / bandwidth)
 
 
 def nvls_wire_bytes(message: Num, ranks: Num) -> Out:
@@ -337,8 +331,7 @@ def nvls_wire_bytes(message: Num, ranks: Num) -> Out:
     >>> nvls_wire_bytes(14e9, 8) / 1e9
     15.75
     """
-    size, n = check(message=message, ranks=ranks)
-    return (n > 1) * (n + 1) / n * size
+    return (ranks > 1) * (ranks + 1) / ranks * message
 
 
 def ring_nvls_ratio(ranks: Num, ring_bandwidth: Num = 1.0, nvls_bandwidth: Num = 1.0) -> Out:
@@ -370,8 +363,7 @@ def ring_nvls_ratio(ranks: Num, ring_bandwidth: Num = 1.0, nvls_bandwidth: Num =
     >>> round(ring_nvls_ratio(8), 4)
     1.5556
     """
-    n, ring, nvls = check(ranks=ranks, ring_bandwidth=ring_bandwidth, nvls_bandwidth=nvls_bandwidth)
-    return 2 * (n - 1) / (n + 1) * nvls / ring
+    return 2 * (ranks - 1) / (ranks + 1) * nvls_bandwidth / ring_bandwidth
 
 
 def ring_nvls_crossover(ring_bandwidth: Num, nvls_bandwidth: Num) -> Out:
@@ -400,9 +392,9 @@ def ring_nvls_crossover(ring_bandwidth: Num, nvls_bandwidth: Num) -> Out:
     >>> round(ring_nvls_crossover(366e9, 306e9), 2)
     3.98
     """
-    ring, nvls = check(ring_bandwidth=ring_bandwidth, nvls_bandwidth=nvls_bandwidth)
-    require(2 * nvls > ring, "nvls_bandwidth is half of ring_bandwidth or less: a ring always wins")
-    return (2 * nvls + ring) / (2 * nvls - ring)
+    gain = 2 * nvls_bandwidth - ring_bandwidth
+    require(gain > 0, "nvls_bandwidth is half of ring_bandwidth or less: a ring always wins")
+    return (2 * nvls_bandwidth + ring_bandwidth) / gain
 
 
 def hierarchical_all_reduce_time(message: Num, gpus_inside: Num, domains: Num, bandwidth: Num,
@@ -440,10 +432,8 @@ def hierarchical_all_reduce_time(message: Num, gpus_inside: Num, domains: Num, b
     >>> round(hierarchical_all_reduce_time(2**32, 8, 4, 740.64e9, 50e9).serial * 1e3, 2)
     26.25
     """
-    size, g, k, net = check(message=message, gpus_inside=gpus_inside, domains=domains,
-                            network_bandwidth=network_bandwidth)
-    inside = ring_all_reduce_time(size, g, bandwidth)
-    across = ring_all_reduce_time(size / g, k, net)
+    inside = ring_all_reduce_time(message, gpus_inside, bandwidth)
+    across = ring_all_reduce_time(message / gpus_inside, domains, network_bandwidth)
     return HierarchicalTime(inside, across, inside + across, larger(inside, across))
 
 
@@ -476,8 +466,7 @@ def network_rate_from_busbw(busbw: Num, domains: Num, ranks: Num) -> Out:
     >>> round(network_rate_from_busbw(377.34e9, 4, 32) / 1e9, 3)
     36.517
     """
-    bus, k, n = check(busbw=busbw, domains=domains, ranks=ranks)
-    return bus * (k - 1) / larger(n - 1, 1.0)
+    return busbw * (domains - 1) / larger(ranks - 1, 1.0)
 
 
 def all_to_all_time(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0) -> Out:
@@ -541,9 +530,8 @@ def busbw_factor(ranks: Num, collective: str = "all_reduce") -> Out:
     >>> busbw_factor(8)
     1.75
     """
-    (n,) = check(ranks=ranks)
     passes = pick(PASSES, collective, "collective")
-    return passes * (n - 1) / n if passes else n / n
+    return passes * (ranks - 1) / ranks if passes else ranks / ranks
 
 
 def algbw(message: Num, time: Num) -> Out:
@@ -572,8 +560,7 @@ def algbw(message: Num, time: Num) -> Out:
     >>> algbw(14e9, 0.07) / 1e9
     199.99999999999997
     """
-    size, seconds = check(message=message, time=time)
-    return size / seconds
+    return message / time
 
 
 def busbw_from_algbw(algbw: Num, ranks: Num, collective: str = "all_reduce") -> Out:
@@ -604,8 +591,7 @@ def busbw_from_algbw(algbw: Num, ranks: Num, collective: str = "all_reduce") -> 
     >>> busbw_from_algbw(200e9, 8) / 1e9
     350.0
     """
-    (rate,) = check(algbw=algbw)
-    return rate * busbw_factor(ranks, collective)
+    return algbw * busbw_factor(ranks, collective)
 
 
 def algbw_from_busbw(busbw: Num, ranks: Num, collective: str = "all_reduce") -> Out:
@@ -636,10 +622,9 @@ def algbw_from_busbw(busbw: Num, ranks: Num, collective: str = "all_reduce") -> 
     >>> algbw_from_busbw(350e9, 8) / 1e9
     200.0
     """
-    (bus,) = check(busbw=busbw)
     factor = busbw_factor(ranks, collective)
     require(factor > 0, "ranks is 1: nothing moves, so no algorithm bandwidth follows")
-    return bus / factor
+    return busbw / factor
 
 
 def ring_traffic_per_rank(message: Num, ranks: Num) -> Out:
@@ -668,8 +653,7 @@ def ring_traffic_per_rank(message: Num, ranks: Num) -> Out:
     >>> ring_traffic_per_rank(14e9, 8) / 1e9
     24.5
     """
-    size, n = check(message=message, ranks=ranks)
-    return 2 * (n - 1) / n * size
+    return 2 * (ranks - 1) / ranks * message
 
 
 def ring_total_traffic(message: Num, ranks: Num) -> Out:
@@ -698,8 +682,7 @@ def ring_total_traffic(message: Num, ranks: Num) -> Out:
     >>> ring_total_traffic(14e9, 8) / 1e9
     196.0
     """
-    size, n = check(message=message, ranks=ranks)
-    return 2 * (n - 1) * size
+    return 2 * (ranks - 1) * message
 
 
 def parameter_server_upload(parameters: Num, value_bytes: Num, ranks: Num) -> Out:
@@ -733,8 +716,7 @@ def parameter_server_upload(parameters: Num, value_bytes: Num, ranks: Num) -> Ou
     >>> parameter_server_upload(7e9, 2, 8) / 1e9
     112.0
     """
-    p, d, n = check(parameters=parameters, value_bytes=value_bytes, ranks=ranks)
-    return p * d * n
+    return parameters * value_bytes * ranks
 
 
 def break_even_compute(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0) -> Out:
@@ -769,3 +751,6 @@ def break_even_compute(message: Num, ranks: Num, bandwidth: Num, latency: Num = 
     0.383
     """
     return ring_all_reduce_time(message, ranks, bandwidth, latency)
+
+
+guard(globals())  # from here on every formula checks its numbers first

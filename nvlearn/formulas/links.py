@@ -1,6 +1,6 @@
 """Bandwidth of links and of the shapes they are joined in."""
 
-from nvlearn.formulas.checks import Num, Out, check, larger
+from nvlearn.formulas.checks import Num, Out, guard, larger
 
 
 def link_bandwidth(lanes: Num, lane_rate_bits: Num, links: Num, directions: Num = 2,
@@ -40,9 +40,7 @@ def link_bandwidth(lanes: Num, lane_rate_bits: Num, links: Num, directions: Num 
     >>> link_bandwidth(2, 100e9, 18) / 1e9
     900.0
     """
-    lanes, rate, links = check(lanes=lanes, lane_rate_bits=lane_rate_bits, links=links)
-    ways, code = check(directions=directions, coding=coding)
-    return lanes * rate * links * ways * code / 8
+    return lanes * lane_rate_bits * links * directions * coding / 8
 
 
 def bandwidth_ratio(a: Num, b: Num) -> Out:
@@ -71,8 +69,7 @@ def bandwidth_ratio(a: Num, b: Num) -> Out:
     >>> bandwidth_ratio(450e9, 64e9)
     7.03125
     """
-    first, second = check(a=a, b=b)
-    return first / second
+    return a / b
 
 
 def ring_aggregate_bandwidth(n: Num, link: Num) -> Out:
@@ -105,8 +102,7 @@ def ring_aggregate_bandwidth(n: Num, link: Num) -> Out:
     >>> ring_aggregate_bandwidth(8, 50e9) / 1e9
     200.0
     """
-    gpus, rate = check(n=n, link=link)
-    return gpus * rate / 2
+    return n * link / 2
 
 
 def ring_mean_distance(n: Num) -> Out:
@@ -134,8 +130,7 @@ def ring_mean_distance(n: Num) -> Out:
     >>> round(ring_mean_distance(8), 4)
     2.2857
     """
-    (gpus,) = check(n=n)
-    return gpus * gpus // 4 / larger(gpus - 1, 1.0)
+    return n * n // 4 / larger(n - 1, 1.0)
 
 
 def all_to_all_ring_bandwidth(n: Num, link: Num) -> Out:
@@ -166,8 +161,7 @@ def all_to_all_ring_bandwidth(n: Num, link: Num) -> Out:
     >>> all_to_all_ring_bandwidth(8, 50e9) / 1e9
     175.0
     """
-    gpus, rate = check(n=n, link=link)
-    return gpus * (gpus - 1) * rate / larger(gpus * gpus // 4, 1.0)
+    return n * (n - 1) * link / larger(n * n // 4, 1.0)
 
 
 def full_mesh_links(n: Num) -> Out:
@@ -194,8 +188,7 @@ def full_mesh_links(n: Num) -> Out:
     >>> full_mesh_links(8)
     28.0
     """
-    (gpus,) = check(n=n)
-    return gpus * (gpus - 1) / 2
+    return n * (n - 1) / 2
 
 
 def domain_bisection(n: Num, bandwidth: Num) -> Out:
@@ -224,8 +217,7 @@ def domain_bisection(n: Num, bandwidth: Num) -> Out:
     >>> domain_bisection(256, 450e9) / 1e12
     57.6
     """
-    gpus, rate = check(n=n, bandwidth=bandwidth)
-    return gpus * rate / 2
+    return n * bandwidth / 2
 
 
 def transfer_time(message: Num, bandwidth: Num, latency: Num = 0.0) -> Out:
@@ -256,8 +248,7 @@ def transfer_time(message: Num, bandwidth: Num, latency: Num = 0.0) -> Out:
     >>> transfer_time(14e9, 64e9)
     0.21875
     """
-    size, rate, start = check(message=message, bandwidth=bandwidth, latency=latency)
-    return start + size / rate
+    return latency + message / bandwidth
 
 
 def half_speed_message(latency: Num, bandwidth: Num) -> Out:
@@ -286,5 +277,7 @@ def half_speed_message(latency: Num, bandwidth: Num) -> Out:
     >>> round(half_speed_message(40e-6, 450e9))
     18000000
     """
-    start, rate = check(latency=latency, bandwidth=bandwidth)
-    return start * rate
+    return latency * bandwidth
+
+
+guard(globals())  # from here on every formula checks its numbers first

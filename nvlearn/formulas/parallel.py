@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from nvlearn.formulas.checks import Num, Out, check, larger
+from nvlearn.formulas.checks import Num, Out, guard, larger
 from nvlearn.formulas.collective import ring_all_reduce_time
 
 
@@ -58,8 +58,7 @@ def parameter_bytes(parameters: Num, value_bytes: Num) -> Out:
     >>> parameter_bytes(7e9, 2) / 1e9
     14.0
     """
-    p, d = check(parameters=parameters, value_bytes=value_bytes)
-    return p * d
+    return parameters * value_bytes
 
 
 def bucket_count(message: Num, bucket: Num = 26214400.0) -> Out:
@@ -88,8 +87,7 @@ def bucket_count(message: Num, bucket: Num = 26214400.0) -> Out:
     >>> bucket_count(14e9)
     535.0
     """
-    size, each = check(message=message, bucket=bucket)
-    return -(-size // each)
+    return -(-message // bucket)
 
 
 def bucket_exposed_time(buckets: Num, bucket_time: Num, backward: Num) -> Out:
@@ -121,8 +119,7 @@ def bucket_exposed_time(buckets: Num, bucket_time: Num, backward: Num) -> Out:
     >>> round(bucket_exposed_time(535, 0.22721e-3, 0.1) * 1e3, 2)
     21.74
     """
-    n, each, span = check(buckets=buckets, bucket_time=bucket_time, backward=backward)
-    return each + (n - 1) * larger(each - span / n, 0.0)
+    return bucket_time + (buckets - 1) * larger(bucket_time - backward / buckets, 0.0)
 
 
 def zero_memory(parameters: Num, ranks: Num, stage: Num = 0) -> Out:
@@ -155,9 +152,9 @@ def zero_memory(parameters: Num, ranks: Num, stage: Num = 0) -> Out:
     >>> zero_memory(7.5e9, 64, stage=2) / 1e9
     16.640625
     """
-    p, n, z = check(parameters=parameters, ranks=ranks, stage=stage)
-    kept = 16 - 12 * (z >= 1) - 2 * (z >= 2) - 2 * (z >= 3)  # optimizer, gradients, weights
-    return p * (kept + (16 - kept) / n)
+    # Cut are: optimizer, then gradients, then weights.
+    kept = 16 - 12 * (stage >= 1) - 2 * (stage >= 2) - 2 * (stage >= 3)
+    return parameters * (kept + (16 - kept) / ranks)
 
 
 def pipeline_bubble_share(stages: Num, microbatches: Num, interleave: Num = 1) -> Out:
@@ -189,8 +186,7 @@ def pipeline_bubble_share(stages: Num, microbatches: Num, interleave: Num = 1) -
     >>> round(pipeline_bubble_share(8, 32), 5)
     0.17949
     """
-    p, m, v = check(stages=stages, microbatches=microbatches, interleave=interleave)
-    return (p - 1) / (v * m + p - 1)
+    return (stages - 1) / (interleave * microbatches + stages - 1)
 
 
 def pipeline_bubble_overhead(stages: Num, microbatches: Num, interleave: Num = 1) -> Out:
@@ -222,8 +218,7 @@ def pipeline_bubble_overhead(stages: Num, microbatches: Num, interleave: Num = 1
     >>> pipeline_bubble_overhead(8, 32, interleave=4)
     0.0546875
     """
-    p, m, v = check(stages=stages, microbatches=microbatches, interleave=interleave)
-    return (p - 1) / (v * m)
+    return (stages - 1) / (interleave * microbatches)
 
 
 def decode_time(weights: Num, kv_cache: Num, ranks: Num, memory_bandwidth: Num, layers: Num,
@@ -262,9 +257,8 @@ def decode_time(weights: Num, kv_cache: Num, ranks: Num, memory_bandwidth: Num, 
     >>> round(decode_time(140e9, 0, 8, 3.35e12, 80, 9.57e-6).total * 1e3, 3)
     6.755
     """
-    w, cache, n = check(weights=weights, kv_cache=kv_cache, ranks=ranks)
-    hbm, deep, talk = check(memory_bandwidth=memory_bandwidth, layers=layers, all_reduce=all_reduce)
-    parts = w / (n * hbm), cache / (n * hbm), 2 * deep * talk
+    memory = ranks * memory_bandwidth
+    parts = weights / memory, kv_cache / memory, 2 * layers * all_reduce
     return DecodeTime(*parts, total=sum(parts))
 
 
@@ -299,8 +293,7 @@ def activation_bytes(batch: Num, sequence: Num, hidden: Num, value_bytes: Num = 
     >>> activation_bytes(1, 4096, 8192) / 2**20
     64.0
     """
-    b, s, h, d = check(batch=batch, sequence=sequence, hidden=hidden, value_bytes=value_bytes)
-    return b * s * h * d
+    return batch * sequence * hidden * value_bytes
 
 
 def zero_volume(message: Num, ranks: Num, stage: Num = 0) -> Out:
@@ -333,8 +326,7 @@ def zero_volume(message: Num, ranks: Num, stage: Num = 0) -> Out:
     >>> zero_volume(15e9, 8, stage=3) / 1e9
     39.375
     """
-    size, n, z = check(message=message, ranks=ranks, stage=stage)
-    return (2 + (z == 3)) * size * (n - 1) / n
+    return (2 + (stage == 3)) * message * (ranks - 1) / ranks
 
 
 def accumulation_volume(message: Num, ranks: Num, micro_steps: Num, stage: Num = 0,
@@ -372,8 +364,7 @@ def accumulation_volume(message: Num, ranks: Num, micro_steps: Num, stage: Num =
     >>> accumulation_volume(15e9, 8, 8, no_sync=False) / 1e9
     210.0
     """
-    g, z = check(micro_steps=micro_steps, stage=stage)
-    times = 1 + (g - 1) * ((z == 3) | (not no_sync))
+    times = 1 + (micro_steps - 1) * ((stage == 3) | (not no_sync))
     return times * zero_volume(message, ranks, stage)
 
 
@@ -406,8 +397,7 @@ def tensor_parallel_bytes(message: Num, ranks: Num, layers: Num = 1) -> Out:
     >>> round(tensor_parallel_bytes(2**26, 8) / 1e6, 3)
     469.762
     """
-    size, n, deep = check(message=message, ranks=ranks, layers=layers)
-    return 8 * deep * (n - 1) / n * size
+    return 8 * layers * (ranks - 1) / ranks * message
 
 
 def tensor_parallel_time(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0,
@@ -444,8 +434,7 @@ def tensor_parallel_time(message: Num, ranks: Num, bandwidth: Num, latency: Num 
     >>> round(tensor_parallel_time(2**26, 8, 370e9) * 1e3, 4)
     1.2696
     """
-    (deep,) = check(layers=layers)
-    return 4 * deep * ring_all_reduce_time(message, ranks, bandwidth, latency)
+    return 4 * layers * ring_all_reduce_time(message, ranks, bandwidth, latency)
 
 
 def sequence_parallel_bytes(message: Num, ranks: Num, layers: Num = 1) -> Out:
@@ -513,8 +502,7 @@ def expert_parallel_bytes(message: Num, top_k: Num, ranks: Num) -> Out:
     >>> round(expert_parallel_bytes(4096 * 7168, 8, 64) / 1e6, 2)
     231.21
     """
-    size, k, n = check(message=message, top_k=top_k, ranks=ranks)
-    return k * size * (n - 1) / n
+    return top_k * message * (ranks - 1) / ranks
 
 
 def kv_cache_bytes(layers: Num, kv_heads: Num, head_dim: Num, value_bytes: Num = 2.0) -> Out:
@@ -548,6 +536,7 @@ def kv_cache_bytes(layers: Num, kv_heads: Num, head_dim: Num, value_bytes: Num =
     >>> kv_cache_bytes(80, 8, 128)
     327680.0
     """
-    deep, heads, dim = check(layers=layers, kv_heads=kv_heads, head_dim=head_dim)
-    (d,) = check(value_bytes=value_bytes)
-    return 2 * deep * heads * dim * d
+    return 2 * layers * kv_heads * head_dim * value_bytes
+
+
+guard(globals())  # from here on every formula checks its numbers first

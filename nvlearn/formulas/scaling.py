@@ -1,6 +1,6 @@
 """Speedup, efficiency, overlap and growth."""
 
-from nvlearn.formulas.checks import TINY, Num, Out, check, larger, require
+from nvlearn.formulas.checks import TINY, Num, Out, guard, larger, require
 
 
 def amdahl_speedup(parallel_share: Num, n: Num) -> Out:
@@ -30,8 +30,7 @@ def amdahl_speedup(parallel_share: Num, n: Num) -> Out:
     >>> round(amdahl_speedup(0.99, 1000), 2)
     90.99
     """
-    share, gpus = check(parallel_share=parallel_share, n=n)
-    return 1 / ((1 - share) + share / gpus)
+    return 1 / ((1 - parallel_share) + parallel_share / n)
 
 
 def step_time(compute: Num, communication: Num, overlap: bool = True) -> Out:
@@ -62,8 +61,7 @@ def step_time(compute: Num, communication: Num, overlap: bool = True) -> Out:
     >>> step_time(0.8, 0.383, overlap=False)
     1.183
     """
-    work, talk = check(compute=compute, communication=communication)
-    return larger(work, talk) if overlap else work + talk
+    return larger(compute, communication) if overlap else compute + communication
 
 
 def exposed_share(compute: Num, communication: Num, overlap: bool = False) -> Out:
@@ -94,9 +92,8 @@ def exposed_share(compute: Num, communication: Num, overlap: bool = False) -> Ou
     >>> round(exposed_share(0.8, 24.5 / 450), 3)
     0.064
     """
-    (work,) = check(compute=compute)
     step = step_time(compute, communication, overlap)
-    return (step - work) / larger(step, TINY)
+    return (step - compute) / larger(step, TINY)
 
 
 def speedup(t1: Num, tn: Num) -> Out:
@@ -125,8 +122,7 @@ def speedup(t1: Num, tn: Num) -> Out:
     >>> speedup(80, 12.5)
     6.4
     """
-    one, many = check(t1=t1, tn=tn)
-    return one / many
+    return t1 / tn
 
 
 def scaling_efficiency(t1: Num, tn: Num, n: Num) -> Out:
@@ -157,8 +153,7 @@ def scaling_efficiency(t1: Num, tn: Num, n: Num) -> Out:
     >>> scaling_efficiency(80, 12.5, 8)
     0.8
     """
-    one, many, gpus = check(t1=t1, tn=tn, n=n)
-    return one / (gpus * many)
+    return t1 / (n * tn)
 
 
 def growth(b0: Num, rate: Num, t: Num) -> Out:
@@ -189,8 +184,7 @@ def growth(b0: Num, rate: Num, t: Num) -> Out:
     >>> growth(160, 1.0, 2)
     640.0
     """
-    start, gain, steps = check(b0=b0, rate=rate, t=t)
-    return start * (1 + gain) ** steps
+    return b0 * (1 + rate) ** t
 
 
 def compound_rate(b0: Num, b1: Num, t: Num) -> Out:
@@ -221,9 +215,8 @@ def compound_rate(b0: Num, b1: Num, t: Num) -> Out:
     >>> round(compound_rate(160, 1800, 8), 3)
     0.353
     """
-    start, end, steps = check(b0=b0, b1=b1, t=t)
-    require(steps > 0, "t is 0; expected a number of years or generations above 0")
-    return (end / start) ** (1 / steps) - 1
+    require(t > 0, "t is 0; expected a number of years or generations above 0")
+    return (b1 / b0) ** (1 / t) - 1
 
 
 def time_saved(slow: Num, fast: Num, iterations: Num) -> Out:
@@ -254,5 +247,7 @@ def time_saved(slow: Num, fast: Num, iterations: Num) -> Out:
     >>> round(time_saved(0.383, 0.054, 10_000))
     3290
     """
-    before, after, count = check(slow=slow, fast=fast, iterations=iterations)
-    return (before - after) * count
+    return (slow - fast) * iterations
+
+
+guard(globals())  # from here on every formula checks its numbers first

@@ -1,3 +1,5 @@
-"""The learner's record and predictions."""
+"""The quiz: questions and their grading, predictions, and the learner's own record."""
 
+from nvlearn.quiz.classroom import load, save
 from nvlearn.quiz.predictions import predict
+from nvlearn.quiz.session import answer, ask, hint, interview, progress, source_questions

@@ -2,9 +2,12 @@
 
 import json
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from nvlearn.i18n import words
 
 NAME = "ledger.jsonl"
 
@@ -32,8 +35,21 @@ def path() -> Path:
 
 def record(kind: str, **fields: Any) -> None:
     """Append one record with a single write; OSError if the folder cannot be written."""
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    text = json.dumps({"kind": kind, "at": at, **fields}, ensure_ascii=False, allow_nan=False)
+    append({"kind": kind, "at": datetime.now(UTC).isoformat(timespec="seconds"), **fields})
+
+
+def keep(kind: str, **fields: Any) -> str:
+    """Append a record; return "", or a sentence if it could not be kept."""
+    try:
+        record(kind, **fields)
+    except OSError as error:
+        return words("quiz.not_kept", folder=folder(), reason=error.strerror or error)
+    return ""
+
+
+def append(whole: Mapping[str, Any]) -> None:
+    """Append a record as it is, such as one that was saved elsewhere."""
+    text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
     target = path()
     target.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)

@@ -18,16 +18,11 @@ def predict(id: str, guess: object) -> Told:
     except units.UnitError as error:
         return Told(error)
     scale = units.base_unit(entry["unit"])[0]
-    said = _say(entry, given, truth, slip)
-    try:
-        ledger.record(
-            "prediction", id=id, guess=given / scale, truth=truth / scale,
-            unit=f"{entry['unit']} {entry.get('direction', '')}".strip(),
-            ratio=given / truth if truth else None, slip=slip)
-    except OSError as error:
-        reason = error.strerror or error
-        said.append(words("prediction.not_kept", folder=ledger.folder(), reason=reason))
-    return Told(" ".join(filter(None, said)))
+    kept = ledger.keep(
+        "prediction", id=id, guess=given / scale, truth=truth / scale,
+        unit=f"{entry['unit']} {entry.get('direction', '')}".strip(),
+        ratio=given / truth if truth else None, slip=slip)
+    return Told(" ".join(filter(None, [*_say(entry, given, truth, slip), kept])))
 
 
 def ids() -> list[str]:

@@ -1,12 +1,15 @@
-"""Build topologies: rings, meshes, switched boards, PCIe trees, clusters, catalog systems."""
+"""Build topologies: rings, meshes, switched boards, PCIe trees, clusters, printed matrices."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nvlearn.topology.graph import Topology
+
+FAR = ("SYS", "SOC")  # across sockets; SOC is what drivers before 2018 print
+SOCKET_RATE = 40e9  # bytes/s one way between two sockets, what NCCL expects of recent ones
 
 
 def _graph(gpus: int) -> Any:
@@ -25,7 +28,7 @@ def _join(graph: Any, a: str, b: str, rate: float, links: int = 1, kind: str = "
         raise ValueError(f"The link {a}-{b} needs a rate above 0 bytes/s, not {rate}.")
     for _ in range(links):
         for u, v in ((a, b), (b, a)):
-            graph.add_edge(u, v, kind=kind, capacity=float(rate), nominal=float(rate), latency=0.0)
+            graph.add_edge(u, v, kind=kind, capacity=float(rate), nominal=float(rate))
 
 
 def mesh(matrix: ArrayLike, rate: float, name: str = "mesh", *, relay: bool = False) -> Topology:
@@ -174,7 +177,7 @@ def switched(gpus: int, rate: float, wires: Sequence[int], *, boards: int = 1, t
 
 
 def with_pcie(topology: Topology, rate: float, *, gpus_per_switch: int = 2,
-              switches_per_socket: int = 2, socket_rate: float = 40e9) -> Topology:
+              switches_per_socket: int = 2, socket_rate: float = SOCKET_RATE) -> Topology:
     """Add the municipal roads to a machine: PCIe switches, host bridges and sockets.
 
     Parameters
@@ -198,20 +201,26 @@ def with_pcie(topology: Topology, rate: float, *, gpus_per_switch: int = 2,
     [0, 2, -1, -1]
     """
     graph = topology.graph.copy()
-    for i, gpu in enumerate(topology.gpus):
-        port = i // max(gpus_per_switch, 1)
-        socket = port // switches_per_socket
+    ports = [i // max(gpus_per_switch, 1) for i in range(topology.ranks)]
+    sockets = [port // switches_per_socket for port in ports]
+    _lay_roads(graph, ports if gpus_per_switch else [None] * len(ports), sockets, rate, socket_rate)
+    return Topology(graph, topology.name, relay=topology.relay)
+
+
+def _lay_roads(graph: Any, ports: Sequence[int | None], sockets: Sequence[int], rate: float,
+               between: float = SOCKET_RATE) -> None:
+    """Join each GPU to its PCIe switch (None: at once to its host), that to its host, and hosts."""
+    for gpu, (port, socket) in enumerate(zip(ports, sockets, strict=True)):
         host = f"CPU{socket}"
-        above = f"PCIeSwitch{port}" if gpus_per_switch else host
+        above = host if port is None else f"PCIeSwitch{port}"
         if host not in graph:
             graph.add_node(host, kind="host")
             for other in range(socket):
-                _join(graph, f"CPU{other}", host, socket_rate, kind="socket")
+                _join(graph, f"CPU{other}", host, between, kind="socket")
         if above not in graph:
             graph.add_node(above, kind="pcie_switch")
             _join(graph, above, host, rate, kind="pcie")
-        _join(graph, gpu, above, rate, kind="pcie")
-    return Topology(graph, topology.name, relay=topology.relay)
+        _join(graph, f"GPU{gpu}", above, rate, kind="pcie")
 
 
 def pcie_tree(gpus: int, rate: float, *, name: str = "PCIe tree", **layout: Any) -> Topology:
@@ -285,3 +294,62 @@ def cluster(domain: Topology, domains: int, nic_rate: float, *, nics: int | None
             nearest = f"NIC{d * count + i * count // domain.ranks}"
             _join(graph, f"GPU{d * domain.ranks + i}", nearest, pcie_rate, kind="pcie")
     return Topology(graph, f"{domains} x {domain.name}", relay=domain.relay)
+
+
+def printed(labels: Sequence[Sequence[str | None]], rate: float, road: float, *,
+            switch: bool = False, name: str = "printed machine") -> Topology:
+    """Build the machine that the labels between its GPUs show.
+
+    Parameters
+    ----------
+    labels : str or None, shape (GPUs, GPUs)
+        NV1 ..., PIX, PXB, PHB, NODE, SYS, SOC; None where a cell was not read.
+    rate : float
+        Bytes/s of one NVLink, one way.
+    road : float
+        Bytes/s of a PCIe x16 port, one way.
+    switch : bool
+        Whether the NVLinks go to switches, so that every cell repeats the same ones.
+    name : str
+        What the machine is called.
+
+    Raises
+    ------
+    ValueError
+        If there is no GPU.
+
+    PCIe is built as soon as one label speaks of it. NV# hides how two GPUs lie on PCIe: they
+    count as near, unless a third label says that they are not. Source: the legend of the command.
+    Lesson 04.
+
+    >>> printed([["X", "NV4", "SYS"], ["NV4", "X", "SYS"], ["SYS", "SYS", "X"]], 25e9, 32e9)
+    <Topology printed machine: 3 GPUs, 8 links>
+    """
+    gpus, graph = range(len(labels)), _graph(len(labels))
+    labels = [[labels[a][b] or labels[b][a] for b in gpus] for a in gpus]  # either row will do
+    counts = [[int(cell[2:]) if cell and cell.startswith("NV") else 0 for cell in row]
+              for row in labels]
+    if switch:
+        graph.add_node("NVSwitch0", kind="nvswitch")
+    for a in gpus:
+        if switch and any(counts[a]):
+            _join(graph, f"GPU{a}", "NVSwitch0", rate, max(counts[a]))
+        for b in range(0 if switch else a):
+            _join(graph, f"GPU{a}", f"GPU{b}", rate, counts[a][b])
+    if any(cell in (*FAR, "PIX", "PXB", "PHB", "NODE") for row in labels for cell in row):
+        ports = _together(labels, lambda cell: cell in ("PIX", "PXB"))
+        shared = [port if ports.count(port) > 1 else None for port in ports]
+        _lay_roads(graph, shared, _together(labels, lambda cell: cell not in FAR), road)
+    return Topology(graph, name)
+
+
+def _together(labels: Sequence[Sequence[str | None]],
+              near: Callable[[str | None], bool]) -> list[int]:
+    """Put each GPU into the first group to all of whose GPUs it is near; number the groups."""
+    groups: list[list[int]] = []
+    for gpu, row in enumerate(labels):
+        home = next((g for g in groups if all(near(row[other]) for other in g)), None)
+        if home is None:
+            groups.append(home := [])
+        home.append(gpu)
+    return [next(i for i, g in enumerate(groups) if gpu in g) for gpu in range(len(labels))]

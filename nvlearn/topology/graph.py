@@ -27,7 +27,6 @@ class Bundle:
     links: int
     capacity: float
     nominal: float
-    latency: float
 
 
 class Topology:
@@ -39,8 +38,8 @@ class Topology:
         Nodes carry ``kind`` ("gpu", "nvswitch", "pcie_switch", "host", "nic", "network"),
         ``group`` (switch chips with the same group act as one) and ``reduces`` (the switch can
         add, as NVSwitch 3 and later can). Edges carry ``kind`` ("nvlink",
-        "pcie", "socket", "network"), ``capacity`` and ``nominal`` (bytes/s, one way) and
-        ``latency`` (s). GPUs are named GPU0, GPU1, ... and their number is their rank.
+        "pcie", "socket", "network"), ``capacity`` and ``nominal`` (bytes/s, one way). GPUs are
+        named GPU0, GPU1, ... and their number is their rank.
     name : str
         What the machine is called.
     relay : bool
@@ -56,8 +55,8 @@ class Topology:
     Lesson 04.
 
     >>> from nvlearn.topology import ring
-    >>> ring(4, 25e9).neighbours(0)
-    [1, 3]
+    >>> ring(4, 25e9).diameter()
+    2
     """
 
     def __init__(self, graph: Any, name: str, *, relay: bool = False) -> None:
@@ -86,8 +85,8 @@ class Topology:
         for u, v, data in self.graph.edges(data=True):
             ends = group[u], group[v]
             if ends not in fabric.edges:
-                fabric.add_edge(*ends, **data, index=fabric.size(), links=1)
-                continue
+                fabric.add_edge(*ends, kind=data["kind"], index=fabric.size(), links=0,
+                                capacity=0.0, nominal=0.0)
             edge = fabric.edges[ends]
             edge["links"] += 1
             edge["capacity"] += data["capacity"]
@@ -97,7 +96,7 @@ class Topology:
     @cached_property
     def bundles(self) -> list[Bundle]:
         """All bundles in the order of their index, which routes and traces refer to."""
-        return [Bundle(u, v, d["kind"], d["links"], d["capacity"], d["nominal"], d["latency"])
+        return [Bundle(u, v, d["kind"], d["links"], d["capacity"], d["nominal"])
                 for u, v, d in self.fabric.edges(data=True)]
 
     @cached_property
@@ -110,7 +109,7 @@ class Topology:
             raise ValueError(f"{self.name} has no GPU {rank}; it has 0 to {self.ranks - 1}.")
         return str(self.gpus[rank])
 
-    # ---- neighbours and hops -----------------------------------------------------------------
+    # ---- links and hops ----------------------------------------------------------------------
 
     def link_matrix(self) -> IntArray:
         """Return how many NVLinks join each pair, as ``nvidia-smi topo -m`` counts them.
@@ -134,23 +133,6 @@ class Topology:
                 links[rank[u], rank.get(v, -1)] += 1
         own, through = links[:, :-1], np.minimum.outer(links[:, -1], links[:, -1])
         return np.where((self.hop_matrix(relay=False) > 0) & (own == 0), through, own)
-
-    def neighbours(self, rank: int) -> list[int]:
-        """Return the GPUs that a GPU reaches over NVLink without passing another GPU.
-
-        Parameters
-        ----------
-        rank : int
-            The GPU's number.
-
-        Lesson 04.
-
-        >>> from nvlearn.topology import full_mesh
-        >>> full_mesh(4, 25e9).neighbours(2)
-        [0, 1, 3]
-        """
-        self._gpu(rank)
-        return [int(i) for i in np.flatnonzero(self.hop_matrix(relay=False)[rank] > 0)]
 
     def hop_matrix(self, kind: str | None = "nvlink", *, relay: bool = True) -> IntArray:
         """Return the fewest links between each pair of GPUs.

@@ -1,6 +1,6 @@
 """Find the rings that a mesh of NVLinks carries, as NCCL lays them for its channels."""
 
-from itertools import permutations
+from itertools import combinations_with_replacement, permutations
 
 import numpy as np
 
@@ -72,15 +72,6 @@ def disjoint_rings(topology: Topology, count: int) -> list[tuple[Ring, ...]]:
     used = np.zeros((len(found), topology.ranks, topology.ranks), dtype=np.int64)
     for matrix, order in zip(used, found, strict=True):
         matrix[order, (*order[1:], 0)] = matrix[(*order[1:], 0), order] = 1
-    choices: list[tuple[Ring, ...]] = []
-
-    def choose(start: int, picked: tuple[Ring, ...], left: np.ndarray) -> None:
-        if len(picked) == count:
-            choices.append(picked)
-            return
-        for i in range(start, len(found)):
-            if (used[i] <= left).all():
-                choose(i, (*picked, found[i]), left - used[i])
-
-    choose(0, (), topology.link_matrix())
-    return choices
+    links, choices = topology.link_matrix(), combinations_with_replacement(range(len(found)), count)
+    return [tuple(found[i] for i in choice) for choice in choices
+            if (used[list(choice)].sum(axis=0) <= links).all()]
