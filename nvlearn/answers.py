@@ -43,8 +43,7 @@ def find(name: str, key: str) -> dict[str, Any]:
     """Return one entry, or say in one sentence which ids there are."""
     entries = table(name)
     if key not in entries:
-        known = ", ".join(entries)
-        raise KeyError(f"There is no entry {key!r} in {name}; the ids are: {known}.")
+        raise KeyError(f"There is no entry {key!r} in {name}; the ids are: {', '.join(entries)}.")
     return entries[key]
 
 
@@ -97,10 +96,14 @@ def read_answer(answer: object, unit: str, direction: str = "") -> float:
     return value
 
 
+def unit(entry: Mapping[str, Any]) -> str:
+    """Return the unit that an entry asks for, with its direction."""
+    return f"{entry.get('unit', '')} {entry.get('direction', '')}".strip()
+
+
 def in_unit(value: float, entry: Mapping[str, Any]) -> str:
     """Write a value in the unit that the entry asks for."""
-    shown = f"{value / units.base_unit(entry['unit'])[0]:.5g}"
-    return " ".join(filter(None, (shown, entry["unit"], entry.get("direction", ""))))
+    return f"{value / units.base_unit(entry['unit'])[0]:.5g} {unit(entry)}".strip()
 
 
 def _quantity(answer: str, base: str, direction: str) -> float:
@@ -143,14 +146,10 @@ def slip(answer: float, truth: float, extra: Mapping[str, float] | None = None,
     return None
 
 
-def recognise(entry: Mapping[str, Any], answers: Sequence[float], truths: Sequence[float],
-              wrongs: Sequence[Mapping[str, float]]) -> str | None:
-    """Return the slip that explains every answer, or None."""
-    tolerance = entry.get("tolerance", 0.01)
-    trials = zip(answers, truths, wrongs, strict=True)
-    asked = {"unit": entry.get("unit", ""), "direction": entry.get("direction", "")}
-    codes = {slip(answer, truth, wrong, tolerance, **asked) for answer, truth, wrong in trials}
-    return codes.pop() if len(codes) == 1 else None
+def recognise(entry: Mapping[str, Any], answer: float, truth: float, **given: Any) -> str | None:
+    """Return the code of the slip of an entry that turns the truth into the answer, or None."""
+    return slip(answer, truth, wrong_values(entry, truth, **given), entry.get("tolerance", 0.01),
+                entry.get("unit", ""), entry.get("direction", ""))
 
 
 def near(entry: Mapping[str, Any], given: float, truth: float) -> bool:
@@ -158,10 +157,10 @@ def near(entry: Mapping[str, Any], given: float, truth: float) -> bool:
     return bool(abs(given - truth) <= entry.get("tolerance", 0.01) * abs(truth))
 
 
-def judge(
-    entry: Mapping[str, Any], answer: object, **given: Any
-) -> tuple[float, float, str | None]:
-    """Return a learner's answer, the truth and the slip between them; UnitError if unreadable."""
+def judge(entry: Mapping[str, Any], answer: object,
+          **given: Any) -> tuple[float, float, bool, str | None]:
+    """Return an answer, the truth, whether they agree, and the slip; UnitError if unreadable."""
     value = read_answer(answer, entry["unit"], entry.get("direction", ""))
     truth = compute(entry, **given)
-    return value, truth, recognise(entry, [value], [truth], [wrong_values(entry, truth, **given)])
+    slip = recognise(entry, value, truth, **given)
+    return value, truth, near(entry, value, truth), slip

@@ -9,18 +9,14 @@ import math
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from nvlearn import __version__
 from nvlearn.i18n import words
 from nvlearn.units import GB, parse_size, parse_time
 
-if TYPE_CHECKING:
-    from nvlearn.training import DemoRow
-
-WIDTH = 88
 WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 COUNTS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
@@ -39,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plain_streams()
     try:
         options = vars(parser().parse_args(arguments))
-        code: int = options.pop("run")(**options)
+        told, code = options.pop("run")(**options)
+        sys.stdout.write(told + "\n" * bool(told))
         sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes once more at exit; give it somewhere to write
@@ -53,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             told = words("cli.file", file=error.filename, reason=error.strerror)
         sys.stderr.write(f"nvlearn: {told}\n")
         return WRONG_INPUT
-    return code
+    return int(code)
 
 
 def plain_streams() -> None:
@@ -69,8 +66,9 @@ def plain_streams() -> None:
 # ---- options -------------------------------------------------------------------------------------
 
 
-def within(kind: str, read: Callable[[str], float], least: float, most: float) -> Any:
-    """Return what reads a number of a kind and says what was expected if it is out of range."""
+def within(kind: str, read: Callable[[str], float], least: float, most: float,
+           metavar: str) -> dict[str, Any]:
+    """Return an option that reads a number of a kind, or says what was expected."""
 
     def reader(text: str) -> float:
         try:
@@ -81,7 +79,7 @@ def within(kind: str, read: Callable[[str], float], least: float, most: float) -
             raise argparse.ArgumentTypeError(words(f"cli.expected.{kind}", text=repr(text)))
         return value
 
-    return reader
+    return {"type": reader, "metavar": metavar}
 
 
 def count(text: str) -> float:
@@ -90,44 +88,28 @@ def count(text: str) -> float:
     return float(number) * COUNTS[suffix] if suffix in COUNTS else float(text)
 
 
-def whole(text: str) -> float:
-    """Read a whole number written in the digits 0 to 9."""
-    return int(text) if text.isascii() else math.nan
-
-
-def duration(text: str) -> float:
-    """Read a time; a bare number is seconds."""
-    try:
-        return float(text)
-    except ValueError:
-        return parse_time(text)
-
-
 def size(text: str) -> float:
     """Read a size in bytes: 8, 64 KiB, 1GB."""
     return int(text) if text.isdecimal() else round(parse_size(text))
 
 
 FLAG = {"action": "store_true"}
-BYTES = within("size", size, 0, math.inf)
 #: The options of each command; what is not given keeps the default of the function that runs it.
 OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "lab": {"--no-browser": FLAG, "folder": {"nargs": "?", "metavar": "FOLDER"}},
     "demo": {
-        "--as-printed": FLAG,
-        "--parameters": {"type": within("parameters", count, 1, 1e15), "metavar": "7B"},
-        "--bytes-per-gradient": {
-            "type": within("bytes_per_gradient", float, 0.1, 64), "metavar": "2"},
-        "--gpus": {"type": within("gpus", whole, 2, 1e6), "metavar": "8"},
-        "--compute": {"type": within("compute", duration, 1e-6, 1e6), "metavar": '"0.8 s"'}},
+        "--as-printed": FLAG, "--parameters": within("parameters", count, 1, 1e15, "7B"),
+        "--bytes-per-gradient": within("bytes_per_gradient", float, 0.1, 64, "2"),
+        "--gpus": within("gpus", int, 2, 1e6, "8"),
+        "--compute": within("compute", parse_time, 1e-6, 1e6, '"0.8 s"')},
     "why": {"text": {"nargs": "+", "metavar": "TEXT"}},
     "read": {
         "file": {"metavar": "FILE"}, "--gpu": {"metavar": '"RTX 3090"'},
         "--plot": {"metavar": "FILE.svg"}, "--json": FLAG},
     "measure": {
         "--engine": {"choices": ("mpi", "torch")}, "--ranks": {"type": int, "metavar": "2"},
-        "--from": {"type": BYTES, "metavar": "8B", "dest": "least"},
-        "--to": {"type": BYTES, "metavar": "64MiB", "dest": "most"},
+        "--from": {**within("size", size, 0, math.inf, "8B"), "dest": "least"},
+        "--to": {**within("size", size, 0, math.inf, "64MiB"), "dest": "most"},
         "--repeat": {"type": int, "metavar": "20"}, "--warmup": {"type": int, "metavar": "5"},
         "--save": {"metavar": "FILE"}, "--json": FLAG},
     "quiz": {
@@ -155,33 +137,28 @@ def parser() -> Parser:
     return top
 
 
-# ---- commands ------------------------------------------------------------------------------------
+# ---- commands: each returns what is printed, and the exit code -----------------------------------
 
 
-def demo(as_printed: bool = False, **given: Any) -> int:
-    """Print the demo: repaired, or as the source document prints it."""
+def demo(as_printed: bool = False, **given: Any) -> tuple[str, int]:
+    """Return the demo: repaired, or as the source document prints it."""
     from nvlearn import training
 
     if as_printed:
-        lines = printed_table(training.as_printed_rows(**given))
-    else:
-        rows = training.demo_rows(**given)
-        lines = [*repaired_table(rows), "", what_to_see(rows)]
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
+        return "\n".join(printed_table(training.as_printed_rows(**given))), 0
+    rows = training.demo_rows(**given)
+    return "\n".join([*repaired_table(rows), "", what_to_see(rows)]), 0
 
 
-def printed_table(rows: Sequence[DemoRow]) -> list[str]:
+def printed_table(rows: Sequence[Any]) -> list[str]:
     """Return the source document's table, padded as it pads."""
     name, *heads = words("demo.printed.header").split("|")
-    lines = [f"{name:<18}" + "".join(f"{head:>10}" for head in heads)]
-    for row in rows:
-        times = f"{row.communication:9.3f}s{row.overlapped:9.3f}s"
-        lines.append(f"{row.name:<18}{times}{row.communication / row.overlapped:9.1%}")
-    return lines
+    return [f"{name:<18}" + "".join(f"{head:>10}" for head in heads)] + [
+        f"{row.name:<18}{row.communication:9.3f}s{row.overlapped:9.3f}s"
+        f"{row.communication / row.overlapped:9.1%}" for row in rows]
 
 
-def repaired_table(rows: Sequence[DemoRow]) -> list[str]:
+def repaired_table(rows: Sequence[Any]) -> list[str]:
     """Return the repaired table with aligned columns."""
     cells = [words("demo.header").split("|")]
     cells += [[row.name, f"{row.rate / GB:.2f}", f"{row.communication:.3f}",
@@ -191,64 +168,60 @@ def repaired_table(rows: Sequence[DemoRow]) -> list[str]:
             for name, *numbers in cells]
 
 
-def what_to_see(rows: Sequence[DemoRow]) -> str:
+def what_to_see(rows: Sequence[Any]) -> str:
     """Return the sentence under the repaired table."""
     slow = max(rows, key=lambda row: row.communication)
     seen = sum(row.communication > row.compute for row in rows)
     return textwrap.fill(words(
-        "demo.seen" if seen else "demo.hidden",
-        compute=f"{slow.compute:.3f} s", step=f"{slow.overlapped:.3f} s", seen=seen,
-        rows=len(rows), slow=slow.name, needed=f"{slow.communication:.3f} s",
-    ), WIDTH)
+        "demo.seen" if seen else "demo.hidden", seen=seen, rows=len(rows), slow=slow.name,
+        compute=f"{slow.compute:.3f} s", step=f"{slow.overlapped:.3f} s",
+        needed=f"{slow.communication:.3f} s"), 88)
 
 
-def why(text: list[str]) -> int:
-    """Print where a number comes from."""
+def why(text: list[str]) -> tuple[str, int]:
+    """Tell where a number comes from."""
     from nvlearn import provenance
 
-    sys.stdout.write("\n".join(provenance.why(" ".join(text))) + "\n")
-    return 0
+    return "\n".join(provenance.why(" ".join(text))), 0
 
 
-def read(file: str, gpu: str | None = None, plot: str = "", json: bool = False) -> int:
-    """Explain the printouts in a file or in what is piped in."""
+def read(file: str, gpu: str | None = None, plot: str = "", json: bool = False) -> tuple[str, int]:
+    """Explain the printouts in a file or in what is piped in; draw the first that can be drawn."""
     from nvlearn import field
 
     with sys.stdin.buffer if file == "-" else open(file, "rb") as source:
         documents = field.read((line.decode("utf-8", "replace") for line in source), gpu)
     if plot:
-        from nvlearn import figures
+        from nvlearn.figures.reading import drawable, reading
 
-        figures.reading(documents[0]).save(plot)
-    told = as_json(documents) if json else "\n\n".join(each.in_words() for each in documents)
-    sys.stdout.write(told + "\n")
-    only_strange = all(isinstance(each, field.Unsupported) for each in documents)
-    return WRONG_INPUT if only_strange else 0
-
-
-def as_json(documents: Iterable[Any]) -> str:
-    """Return printouts that were read as one JSON object."""
-    return encoder.dumps({"documents": [each.as_json() for each in documents]}, indent=1)
+        if not (drawn := [*filter(drawable, documents)]):
+            raise ValueError(words("reading.none_but"))
+        reading(drawn[0]).save(plot)
+    code = WRONG_INPUT * all(isinstance(each, field.Unsupported) for each in documents)
+    if json:
+        return encoder.dumps({"documents": [each.as_json() for each in documents]}, indent=1), code
+    return "\n\n".join(each.in_words() for each in documents), code
 
 
 def measure(engine: str | None = None, ranks: int = 2, save: str = "", json: bool = False,
-            **asked: int) -> int:
+            **asked: int) -> tuple[str, int]:
     """Run a real all-reduce on this machine; keep its log, and explain it."""
     from datetime import datetime
 
-    from nvlearn import field, measure
+    from nvlearn import measure
 
     plan = measure.Plan(**asked)
+    of = len(plan.sizes)  # refuses a wrong plan before anything is started
     target = Path(save or f"nvlearn-measure-{datetime.now():%Y%m%d-%H%M%S}.txt")
     done = measure.run(engine, ranks, plan, target, None if json else sys.stdout)
-    told = words("measure.kept", file=target, done=done, of=len(plan.sizes))
+    told = words("measure.kept", file=target, done=done, of=of)
     if json:
-        told = as_json(field.read(target.read_text(encoding="utf-8")))
-    sys.stdout.write(told + "\n")
-    return 0 if done == len(plan.sizes) else INTERRUPTED
+        told, _ = read(str(target), json=True)
+    return told, 0 if done == of else INTERRUPTED
 
 
-def quiz(what: str, paths: Sequence[str] = (), bank: str = "", seed: int | None = None) -> int:
+def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
+         seed: int | None = None) -> tuple[str, int]:
     """Show or move the learner's results, grade a class, check or export questions."""
     from nvlearn.quiz import bank as questions
     from nvlearn.quiz import classroom, progress
@@ -259,10 +232,9 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "", seed: int | None 
     faults: list[str] = []
     if what == "progress":
         told = str(progress())
-    elif what == "export":
-        told = words("cli.quiz_saved", count=classroom.save(files[0]), file=files[0])
-    elif what == "load":
-        told = words("cli.quiz_loaded", count=classroom.load(files[0]), file=files[0])
+    elif what in ("export", "load"):
+        move = classroom.save if what == "export" else classroom.load
+        told = words(f"cli.quiz_done.{what}", count=move(files[0]), file=files[0])
     elif what == "check":
         chosen = files or sorted(questions.folder().glob("[01]*.yaml"))
         faults = [fault for file in chosen for fault in questions.check(file)]
@@ -274,11 +246,10 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "", seed: int | None 
         else:
             told, faults = classroom.grade_folder(files[0], own, seed)
     sys.stderr.write("".join(f"{fault}\n" for fault in faults))
-    sys.stdout.write(told.rstrip("\n") + "\n")
-    return WRONG_INPUT if faults else 0
+    return told.rstrip("\n"), WRONG_INPUT if faults else 0
 
 
-def lab(folder: str | None = None, no_browser: bool = False) -> int:
+def lab(folder: str | None = None, no_browser: bool = False) -> tuple[str, int]:
     """Open the course in JupyterLab: the first lesson of a folder, or of this checkout."""
     from importlib.util import find_spec
     from urllib.parse import quote
@@ -295,9 +266,8 @@ def lab(folder: str | None = None, no_browser: bool = False) -> int:
     made += [f"--LabApp.default_url=/lab/tree/{quote(name)}" for name in lessons[:1]]
     if getattr(os, "geteuid", lambda: 1)() == 0:  # in a container root is the usual user
         made.append("--allow-root")
-    sys.stdout.write(words("cli.opening", folder=root) + "\n")
-    sys.stdout.flush()
-    return start(made + ["--no-browser"] * no_browser)
+    print(words("cli.opening", folder=root), flush=True)
+    return "", start(made + ["--no-browser"] * no_browser)
 
 
 def start(made: list[str]) -> int:
@@ -312,7 +282,3 @@ def start(made: list[str]) -> int:
                 return running.wait()
             except KeyboardInterrupt:  # the server has got it too, and asks or stops
                 continue
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,20 +11,18 @@ import argparse
 import os
 import shlex
 import shutil
-import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nvlearn import formulas
 from nvlearn.i18n import words
@@ -36,7 +34,6 @@ HEADER = ("#       size         count      type   redop    root     time   algbw
           "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)       ")
 ROW = "{:12d}  {:12d}  {:>8}  {:>6}  {:6d} {:8.2f} {:7.3f} {:7.3f} {:6d}"
 FOOT = "# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:.6g}\n"
-AWAIT, LAST = 10.0, 4  # s that processes have to end after Ctrl-C; lines shown of what they said
 
 
 class Plan(NamedTuple):
@@ -69,21 +66,13 @@ class Mpi:
         """Join the others."""
         from mpi4py import MPI
 
-        self.comm, self.sum, self.here = MPI.COMM_WORLD, MPI.SUM, MPI.IN_PLACE
-        self.rank, self.ranks = self.comm.Get_rank(), self.comm.Get_size()
-        self.meet, self.gather = self.comm.Barrier, self.comm.allgather
+        comm = MPI.COMM_WORLD
+        self.rank, self.ranks = comm.Get_rank(), comm.Get_size()
+        self.meet, self.gather = comm.Barrier, comm.allgather
+        self.place = self.fetch = np.asarray  # MPI adds in host memory, where the values are
+        self.all_reduce = partial(comm.Allreduce, MPI.IN_PLACE, op=MPI.SUM)
         self.name = " ".join(MPI.Get_library_version().split("\n")[0].split())
         self.device = "CPU"
-
-    def place(self, values: NDArray[np.float32]) -> Any:
-        """Return the values themselves: MPI adds in host memory."""
-        return values
-
-    fetch = place
-
-    def all_reduce(self, buffer: Any) -> None:
-        """Add in place."""
-        self.comm.Allreduce(self.here, buffer, self.sum)
 
 
 class Torch:
@@ -95,38 +84,26 @@ class Torch:
         from torch import distributed
 
         local = int(os.environ["LOCAL_RANK"])
-        gpus = torch.cuda.is_available() and torch.cuda.device_count()
-        self.gpu = gpus >= int(os.environ["LOCAL_WORLD_SIZE"])
-        backend, self.where = ("nccl", f"cuda:{local}") if self.gpu else ("gloo", "cpu")
+        self.gpu = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+        backend, where = ("nccl", f"cuda:{local}") if self.gpu else ("gloo", "cpu")
         if self.gpu:
             torch.cuda.set_device(local)
         distributed.init_process_group(backend)
         self.torch, self.distributed = torch, distributed
         self.rank, self.ranks = distributed.get_rank(), distributed.get_world_size()
+        self.meet, self.place = distributed.barrier, partial(torch.as_tensor, device=where)
         self.name = f"PyTorch {torch.__version__} {backend}"
         self.device = torch.cuda.get_device_name(local) if self.gpu else "CPU"
 
-    def place(self, values: NDArray[np.float32]) -> Any:
-        """Copy to the GPU, if there is one."""
-        return self.torch.from_numpy(values).to(self.where)
-
-    def fetch(self, buffer: Any) -> NDArray[np.float32]:
+    def fetch(self, buffer: Any) -> Any:
         """Copy from the GPU."""
-        return np.asarray(buffer.cpu().numpy())
+        return buffer.cpu().numpy()
 
     def all_reduce(self, buffer: Any) -> None:
         """Add in place; a GPU only queues it, so wait."""
         self.distributed.all_reduce(buffer)
-        self._wait()
-
-    def _wait(self) -> None:
         if self.gpu:
             self.torch.cuda.synchronize()
-
-    def meet(self) -> None:
-        """Wait for all."""
-        self.distributed.barrier()
-        self._wait()
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all ranks."""
@@ -138,36 +115,27 @@ class Torch:
 ENGINES = {"mpi": Mpi, "torch": Torch}
 
 
-class Sample(NamedTuple):
-    """One size: bytes, s of the median call on the slowest rank, wrong values over all ranks."""
-
-    size: int
-    seconds: float
-    wrong: int
-
-
-def measure(engine: Any, plan: Plan) -> Iterator[Sample]:
-    """Yield a sample for each size of a plan; every rank must run it.
+def measure(engine: Any, plan: Plan) -> Iterator[tuple[int, float, int]]:
+    """Yield size in bytes, seconds and wrong values for each size; every rank must run it.
 
     Before a size is timed its sum is compared with the one known, value by value. A call takes as
     long as on its slowest rank; the median of all calls counts.
     """
-    ranks = np.arange(engine.ranks, dtype=VALUE)
     for size in plan.sizes:
         own = np.arange(size // VALUE.itemsize, dtype=VALUE) % PERIOD
         buffer = engine.place(own + np.float32(engine.rank))
         engine.all_reduce(buffer)
-        wrong = np.count_nonzero(engine.fetch(buffer) != own * engine.ranks + ranks.sum())
+        total = own * engine.ranks + np.float32(sum(range(engine.ranks)))
+        wrong = int(np.count_nonzero(engine.fetch(buffer) != total))
         buffer = engine.place(np.zeros_like(own))  # so that sums of sums stay small
         calls = []
-        for call in range(plan.warmup + plan.repeat):
+        for _ in range(plan.warmup + plan.repeat):
             engine.meet()
             begin = time.perf_counter()
             engine.all_reduce(buffer)
-            if call >= plan.warmup:
-                calls.append(time.perf_counter() - begin)
-        slowest = np.max(engine.gather(calls), axis=0)
-        yield Sample(size, statistics.median(slowest), int(sum(engine.gather(wrong))))
+            calls.append(time.perf_counter() - begin)
+        slowest = np.max(engine.gather(calls[plan.warmup :]), axis=0)
+        yield size, float(np.median(slowest)), sum(engine.gather(wrong))
 
 
 def report(engine: Any, plan: Plan) -> Iterator[str]:
@@ -180,25 +148,19 @@ def report(engine: Any, plan: Plan) -> Iterator[str]:
             engine.gather((os.getpid(), socket.gethostname(), engine.device))):
         yield f"#  Rank {rank:2d} Pid {pid:6d} on {host} device {rank:2d} [--] {device}"
     yield from HEADER
-    rows = []
-    for sample in measure(engine, plan):
-        rows.append(row(sample, engine.ranks))
+    rows, factor = [], float(formulas.busbw_factor(engine.ranks, "all_reduce"))
+    for size, seconds, wrong in measure(engine, plan):
+        algbw = size / seconds / GB
+        rows.append(ROW.format(size, size // VALUE.itemsize, "float", "sum", -1, seconds / US,
+                               algbw, algbw * factor, wrong))
         yield rows[-1]
     yield footer(rows)
-
-
-def row(sample: Sample, ranks: int) -> str:
-    """Return the line of a sample, with algbw and busbw in GB/s one way."""
-    algbw = sample.size / sample.seconds / GB
-    busbw = algbw * float(formulas.busbw_factor(ranks, "all_reduce"))
-    return ROW.format(sample.size, sample.size // VALUE.itemsize, "float", "sum", -1,
-                      sample.seconds / US, algbw, busbw, sample.wrong)
 
 
 def footer(rows: Sequence[str]) -> str:
     """Return the last lines: how many values are wrong, and the mean of the bus bandwidths."""
     wrong = sum(int(line.split()[-1]) for line in rows)
-    mean = statistics.fmean([float(line.split()[-2]) for line in rows] or [0.0])
+    mean = np.mean([float(line.split()[-2]) for line in rows] or [0.0])
     return FOOT.format(wrong, "FAILED" if wrong else "OK", mean)
 
 
@@ -221,15 +183,12 @@ def work(arguments: Sequence[str]) -> None:
 
 
 def choose(engine: str | None) -> str:
-    """Return the engine asked for, or the first that this Python has; say what lacks."""
-    has = {"torch": "torch", "mpi": "mpi4py"}
-    there = [name for name, module in has.items() if find_spec(module)]
-    if engine is None and len(there) == 2:
-        import torch
-
-        return "torch" if torch.cuda.device_count() > 1 else "mpi"
-    if there and engine in (None, *there):
-        return engine or there[0]
+    """Return the engine asked for, or one that this Python has; say what lacks."""
+    modules = {"mpi": "mpi4py", "torch": "torch"}
+    order = ["torch", "mpi"] if shutil.which("nvidia-smi") else ["mpi", "torch"]
+    for name in [engine] if engine else order:
+        if find_spec(modules[name]):
+            return name
     wants = "torch" if engine == "torch" else "windows" if sys.platform == "win32" else "mpi"
     raise ValueError(words(f"measure.no_{wants}"))
 
@@ -241,8 +200,8 @@ def command(engine: str, ranks: int, plan: Plan) -> list[str]:
     if engine == "torch":
         return [sys.executable, "-m", "torch.distributed.run", "--standalone",
                 f"--nproc-per-node={ranks}", *own]
-    beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    beside = Path(sys.executable).parent
+    found = shutil.which("mpiexec", path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
     if found is None:
         raise ValueError(words("measure.no_mpiexec"))
     return [found, "-n", str(ranks), sys.executable, *own]
@@ -255,14 +214,13 @@ def run(engine: str | None, ranks: int, plan: Plan, target: Path, shown: TextIO 
     touched. ValueError says what lacks or what failed.
     """
     formulas.require(2 <= ranks <= 1024, words("measure.ranks", ranks=ranks))
-    sizes, made = plan.sizes, command(choose(engine), ranks, plan)
+    made = command(choose(engine), ranks, plan)
     formulas.require(not target.exists(), words("measure.exists", file=target))
     rows: list[str] = []
 
     def keep(line: str) -> None:
         for stream in filter(None, (kept, shown)):
-            stream.write(line)
-            stream.flush()
+            print(line, end="", file=stream, flush=True)
 
     with (target.open("x", encoding="utf-8", newline="\n") as kept,
           tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
@@ -273,36 +231,24 @@ def run(engine: str | None, ranks: int, plan: Plan, target: Path, shown: TextIO 
             for line in child.stdout or ():
                 keep(line)
                 rows += [line] * line.lstrip()[:1].isdecimal()
-                progress(len(rows), len(sizes))
+                progress(len(rows), len(plan.sizes))
         except KeyboardInterrupt:
-            end(child)
+            child.terminate()  # the launcher of the processes, which ends them
             keep(footer(rows))
             return len(rows)
         if child.wait():
             said.seek(0)
-            last = " / ".join(said.read().split("\n")[-LAST:])
+            last = " / ".join(said.read().split("\n")[-4:])
             raise ValueError(words("measure.failed", command=shlex.join(made), done=len(rows),
                                    code=child.returncode, file=target, said=last))
     return len(rows)
 
 
-def end(child: subprocess.Popen[str]) -> None:
-    """End the processes of a launcher, which are a group of their own."""
-    if os.name == "posix":
-        os.killpg(child.pid, signal.SIGTERM)
-    else:
-        child.terminate()
-    try:
-        child.wait(AWAIT)
-    except subprocess.TimeoutExpired:
-        child.kill()
-
-
 def progress(done: int, of: int) -> None:
-    """Show on a terminal how far it has come."""
+    """Show on a terminal how far it has come, below the rows."""
     if sys.stderr.isatty():
         bar = "#" * (30 * done // of)
-        sys.stderr.write(f"\r[{bar:30}] {done}/{of} " + ("\n" if done == of else "\r"))
+        sys.stderr.write(f"[{bar:30}] {done}/{of}" + ("\n" if done == of else "\r"))
 
 
 if __name__ == "__main__":

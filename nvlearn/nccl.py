@@ -364,10 +364,9 @@ class Fit(NamedTuple):
 
 
 class LineFit(NamedTuple):
-    """T = latency + root sqrt(M) + wire / bandwidth; s, s per root of a byte, bytes/s of busbw."""
+    """T = latency + wire / bandwidth; s, bytes/s of busbw."""
 
     latency: float
-    root: float
     bandwidth: float
     left: Residuals
 
@@ -472,8 +471,8 @@ def fit(machine: Machine, sizes: ArrayLike, times: ArrayLike,
     return Fit(replace(machine, offset=offset, efficiency=1 / slow), left)
 
 
-def fit_line(sizes: ArrayLike, times: ArrayLike, collective: str = "all_reduce", ranks: int = 2,
-             root: bool = False) -> LineFit:
+def fit_line(sizes: ArrayLike, times: ArrayLike, collective: str = "all_reduce",
+             ranks: int = 2) -> LineFit:
     """Fit latency and bandwidth to a table, without any knowledge of machine or algorithm.
 
     Parameters
@@ -486,21 +485,19 @@ def fit_line(sizes: ArrayLike, times: ArrayLike, collective: str = "all_reduce",
         As nccl-tests names it; with the ranks it gives the wire bytes M x busbw / algbw.
     ranks : int
         Ranks that took part.
-    root : bool
-        Whether a third number, the cost sqrt(M) of filling a pipeline of chunks, is fitted.
 
     Returns
     -------
     LineFit
-        latency (s), root (s per root of a byte), bandwidth (bus bandwidth, bytes/s, one way; inf
-        if the times do not grow), and what is left as with `fit`.
+        latency (s), bandwidth (bus bandwidth, bytes/s, one way; inf if the times do not grow),
+        and what is left as with `fit`.
 
     Raises
     ------
     ValueError
         If the lists differ in length, are shorter than 2 or hold a time that is not above 0.
 
-    Formula: T = L + s sqrt(M) + wire / B, none negative, by relative errors reweighted towards
+    Formula: T = L + wire / B, none negative, by relative errors reweighted towards
     their median; Hockney 1994.
     Lesson 05.
 
@@ -509,17 +506,15 @@ def fit_line(sizes: ArrayLike, times: ArrayLike, collective: str = "all_reduce",
     (10.0, 1000)
     """
     size, time = _read(sizes, times)
-    parts = [np.ones_like(size), np.sqrt(size), size * formulas.busbw_factor(ranks, collective)]
-    columns, x, weight = np.array(parts).T / time[:, None], np.zeros(3), np.ones_like(time)
+    wire, weight = size * formulas.busbw_factor(ranks, collective), np.ones_like(time)
+    columns = np.array([np.ones_like(size), wire]).T / time[:, None]
     columns /= (scale := columns.max(axis=0))
     for _ in range(12):
-        kept, weighted = [0, 1, 2] if root else [0, 2], columns * weight[:, None]
+        kept, weighted, x = [0, 1], columns * weight[:, None], np.zeros(2)
         while (y := np.linalg.lstsq(weighted[:, kept], weight, rcond=None)[0]).min() < 0:
             kept.pop(int(y.argmin()))
-        x = np.zeros(3)
         x[kept] = y
         weight = np.maximum(np.abs(columns @ x - 1), 0.01) ** -0.5
-    x, fitted = x / scale, columns @ x * time
-    latency, cost, slow = x.tolist()
-    left = _left(time, fitted - parts[2] * slow, fitted)
-    return LineFit(latency, cost, 1 / slow if slow else np.inf, left)
+    latency, slow = (x / scale).tolist()
+    left = _left(time, np.full_like(time, latency), latency + wire * slow)
+    return LineFit(latency, 1 / slow if slow else np.inf, left)

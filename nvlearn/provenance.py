@@ -1,48 +1,39 @@
 """Where a number comes from: every figure that matches it, its arithmetic and its source."""
 
-import math
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from nvlearn import units
-from nvlearn.catalog.records import CatalogError, Fact, Figure, NVLink, Record, System
+from nvlearn.catalog.records import CatalogError, Figure, NVLink, Record, System
 from nvlearn.catalog.tables import TABLES, gpu, sources, unknown
 from nvlearn.i18n import words
 
 LONGEST = 200
 NEAR = 0.0035  # 367 finds 367.61 and 260 finds 259.2, but 900 does not find 896
-
-
-class Entry(NamedTuple):
-    """A figure in its place."""
-
-    record: Record
-    title: str
-    figure: Figure
+Entry = tuple[Record, str, Figure]  # a figure in its place, with its title
 
 
 def why(text: str) -> list[str]:
     """Return where a number such as "900 GB/s", or a record such as "H100", comes from."""
     if len(text) > LONGEST or not text.strip():
         raise units.UnitError(words("why.ask", length=LONGEST))
-    if not re.match(r"\s*[-\u2212]", text):
-        if named := {id(r): r for table in TABLES.values() if (r := table.find(text))}:
-            return [line for record in named.values() for line in _about(record)]
-        if not re.match(r"[~\u2248+\s]*\.?\d", text):
-            keys = {key: r for table in TABLES.values() for key, r in table.keys.items()}
-            raise CatalogError(unknown(text, "record", keys))
+    tables = () if re.match(r"\s*[-\u2212]", text) else TABLES.values()
+    if named := {id(r): r for table in tables if (r := table.find(text))}:
+        return [line for record in named.values() for line in _about(record)]
+    if not re.match(r"[-\u2212~\u2248+\s]*\.?\d", text):
+        keys = {key: r for table in TABLES.values() for key, r in table.keys.items()}
+        raise CatalogError(unknown(text, "record", keys))
     asked = _read(text)
     groups: dict[tuple[str, str, bool], list[Entry]] = {}
     said: set[tuple[object, ...]] = set()
-    for entry in sorted(_entries(), key=lambda e: e.figure.value != asked.value):
-        record, title, figure = entry
+    for record, title, figure in sorted(_entries(), key=lambda e: e[2].value != asked.value):
         once = (record.name, figure.scope, figure.kind == "measured", min(_ways(figure).values()))
         if figure.unit == asked.unit and _close(figure, asked) and once not in said:
             said.add(once)
             which = "; ".join(_chains(figure)) or figure.text + title.removeprefix(record.name)
-            groups.setdefault((figure.scope, which, figure.settled), []).append(entry)
+            groups.setdefault((figure.scope, which, figure.settled), []).append(
+                (record, title, figure))
     return [line for group in groups.values() for line in _told(group)] or [_nothing(asked)]
 
 
@@ -52,9 +43,8 @@ def _entries() -> tuple[Entry, ...]:
     found: dict[int, Entry] = {}
     for record in (record for table in TABLES.values() for record in table.all().values()):
         for name, figure in record.figures.items():
-            alone = isinstance(record, Fact) and name == "value"
-            title = record.name if alone else f"{record.name}, {words(f'catalog.{name}')}"
-            found.setdefault(id(figure), Entry(record, title, figure))
+            title = record.name if name == "value" else f"{record.name}, {words(f'catalog.{name}')}"
+            found.setdefault(id(figure), (record, title, figure))
     return tuple(found.values())
 
 
@@ -62,7 +52,7 @@ def _read(text: str) -> units.Quantity:
     """Read a quantity, or a count of something that the tables count."""
     text = re.sub(r"\s+(?:per|a|of one)\s+(?:GPU|link|lane|port|chip|system|switch)\b", "", text)
     found = re.fullmatch(r"\s*([\d,]+)\s+([A-Za-z]+?)s?\s*", text)
-    counted = {e.figure.unit.casefold(): e.figure.unit for e in _entries()}
+    counted = {figure.unit.casefold(): figure.unit for _, _, figure in _entries()}
     if found and (noun := counted.get(f"{found[2]}s".casefold())):
         return units.Quantity(float(found[1].replace(",", "")), noun, "", text.strip())
     return units.read(text)
@@ -77,32 +67,26 @@ def _ways(figure: Figure) -> dict[str, float]:
 
 def _close(figure: Figure, asked: units.Quantity) -> bool:
     ways = _ways(figure)
-    wanted = [ways[asked.direction]] if asked.direction in ways else ways.values()
-    return any(abs(value - asked.value) <= NEAR * abs(asked.value) for value in wanted)
+    return any(abs(value - asked.value) <= NEAR * abs(asked.value) for way, value in ways.items()
+               if asked.direction in (way, "") or asked.direction not in ways)
 
 
-def _chain(figure: Figure) -> str:
-    """Write the arithmetic of a figure: 18 links x 25 GB/s one way x 2 directions = ..."""
-    text = " x ".join(
-        units.format_value(f.value, f.unit, f.direction if f.unit == "B/s" else "", digits=6)
-        for f in figure.factors)
-    text += words("why.bits") if figure.in_bytes else ""
-    text += words("why.directions") if figure.doubled else ""
-    return f"{text} = {figure.text}" if figure.factors else ""
-
-
-def _chains(figure: Figure) -> Iterator[str]:
-    if figure.factors:
-        yield f"  {_chain(figure)}"
-    for factor in figure.factors:
-        yield from _chains(factor)
+def _chains(figure: Figure) -> list[str]:
+    """Write the arithmetic of a figure, such as 18 links x 25 GB/s = ..., then of its factors."""
+    if not figure.factors:
+        return []
+    parts = [units.format_value(f.value, f.unit, f.direction if f.unit == "B/s" else "", digits=6)
+             for f in figure.factors]
+    text = " x ".join(parts) + words("why.bits") * figure.in_bytes
+    text += words("why.directions") * figure.doubled + f" = {figure.text}"
+    return [text, *(line for factor in figure.factors for line in _chains(factor))]
 
 
 def _state(figure: Figure) -> str:
     """Say of what kind a figure is, and what to mind about it."""
-    unstated = words("why.unstated") if figure.direction == "unstated" else ""
-    parts = (figure.kind, unstated, "" if figure.settled else words("why.unsettled"), figure.note)
-    return "; ".join(part for part in parts if part)
+    unstated = words("why.unstated") * (figure.direction == "unstated")
+    unsettled = words("why.unsettled") * (not figure.settled)
+    return "; ".join(filter(None, (figure.kind, unstated, unsettled, figure.note)))
 
 
 def _source(figure: Figure) -> str:
@@ -116,9 +100,9 @@ def _told(group: list[Entry]) -> Iterator[str]:
              if way != figure.direction]
     text = figure.text + "".join(words("why.that_is", other=o) for o in other)
     yield words("why.head", title=title, text=text, state=_state(figure))
-    yield from dict.fromkeys(_chains(figure))
+    yield from dict.fromkeys(f"  {line}" for line in _chains(figure))
     if group[1:]:
-        yield words("why.same", names=", ".join(e.record.name for e in group[1:]))
+        yield words("why.same", names=", ".join(r.name for r, _, _ in group[1:]))
     if isinstance(record, NVLink) and figure.scope == "GPU" and figure.unit == "B/s":
         yield from _reached(record)
     yield words("why.source", source=_source(figure))
@@ -129,8 +113,8 @@ def _reached(made: NVLink) -> Iterator[str]:
     limit = made.per_gpu.one_way
     for record, title, figure in _entries():
         over = gpu(record.gpu).nvlink if isinstance(record, System) else getattr(record, "of", "")
-        stated = (figure.kind, figure.unit, figure.direction) == ("measured", "B/s", "one way")
-        if over == made.name and stated and figure.scope in ("GPU", "pair"):  # else by network
+        told = (over, figure.kind, figure.unit, figure.direction)
+        if told == (made.name, "measured", "B/s", "one way") and figure.scope in ("GPU", "pair"):
             yield words("why.reached", made=made.name, title=title, text=figure.text,
                         share=figure.value / limit, limit=units.format_rate(limit),
                         source=_source(figure))
@@ -140,21 +124,18 @@ def _about(record: Record) -> Iterator[str]:
     """Yield every figure of a record."""
     yield f"{record.name}. {record.note}".strip(" .") + "."
     for name, figure in record.figures.items():
-        yield words(
-            "why.figure", label=words(f"catalog.{name}"), text=_chain(figure) or figure.text,
-            state=_state(figure), source=_source(figure))
+        yield words("why.figure", label=words(f"catalog.{name}"), state=_state(figure),
+                    text=(_chains(figure) or [figure.text])[0], source=_source(figure))
     if isinstance(record, NVLink):
         yield from _reached(record)
 
 
 def _nothing(asked: units.Quantity) -> str:
     """Say that no figure matches, and which come nearest."""
-    if not asked.value:
-        return words("why.zero")
     far: dict[str, tuple[float, str]] = {}
     for _, title, figure in _entries():
-        if figure.unit == asked.unit and figure.value * asked.value > 0:
-            distance = min(abs(math.log(v / asked.value)) for v in _ways(figure).values())
+        if figure.unit == asked.unit:
+            distance = min(abs(value - asked.value) for value in _ways(figure).values())
             far.setdefault(figure.text, (distance, f"{figure.text} ({title})"))
     nearest = "; ".join(told for _, told in sorted(far.values())[:3]) or words("why.no_unit")
     return words("why.nothing", asked=asked.shown, nearest=nearest)

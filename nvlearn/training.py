@@ -1,7 +1,9 @@
-"""A training step under a slow or a fast link: the demo of lesson 11, repaired and as printed."""
+"""Bytes and time of a training step: the demo of lesson 11, buckets and overlap, whole plans."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nvlearn import catalog, formulas
 from nvlearn.i18n import words
@@ -77,3 +79,72 @@ def _repaired() -> Iterator[tuple[str, str, float]]:
     for system, how in (("DGX A100", "ring"), ("HGX H200", "ring"), ("HGX H200", "nvls")):
         rate = getattr(catalog.system(system), f"{how}_busbw").one_way
         yield words(f"demo.row.measured_{how}", gpu=system.partition(" ")[2]), how, rate
+
+
+@dataclass(frozen=True, slots=True)
+class TunedRow(DemoRow):
+    """A step that overlaps bucket by bucket, so that `waits` seconds of the exchange stick out."""
+
+    waits: float = 0.0
+
+    @property
+    def overlapped(self) -> float:
+        """Time of a step that hides what it can."""
+        return self.compute + self.waits
+
+
+def tuned(name: str, message: float, ranks: int, rate: float, compute: float, way: str = "nvlink",
+          bucket: float = 25.0 * 2**20, latency: float = 32e-6, backward: float = 2 / 3,
+          micro_steps: int = 1, no_sync: bool = True) -> TunedRow:
+    """Return a step of DDP: each bucket is a ring all-reduce, hidden behind the backward pass.
+
+    Seconds, bytes, bytes/s one way. `latency` is paid once a bucket (32 us: NCCL and its launch),
+    `backward` is the share of computing that backward passes take. Of `micro_steps` that share the
+    computing each exchanges all gradients or, with `no_sync`, only the last.
+    """
+    exchanges = 1 if no_sync else micro_steps
+    count = formulas.bucket_count(message, bucket)
+    each = latency + formulas.ring_all_reduce_time(min(message, bucket), ranks, rate)
+    waits = formulas.bucket_exposed_time(count, each, backward * compute / micro_steps)
+    return TunedRow(name, way, rate, False, compute, exchanges * count * each, exchanges * waits)
+
+
+class Step(NamedTuple):
+    """Parts of a planned step, s: computing, what waits, the sum; bytes of state on each GPU."""
+
+    compute: float
+    tensor: float
+    bubble: float
+    data: float
+    total: float
+    memory: float
+
+
+def plan_step(parameters: float, layers: int, hidden: int, sequence: int = 4096, *, batch: int = 1,
+              microbatches: int = 1, tensor: int = 1, pipeline: int = 1, data: int = 1,
+              interleave: int = 1, stage: int = 0, value_bytes: float = 2.0, flops: float = 400e12,
+              domain: int = 8, inside: float = 450e9, outside: float = 50e9,
+              tensor_first: bool = True) -> Step:
+    """Return the step of a model that is cut over tensor x pipeline x data GPUs.
+
+    Each replica takes `microbatches` of `batch` sequences. `flops` is what a GPU reaches, `domain`
+    how many NVLink joins, `inside` and `outside` what a GPU sends at, bytes/s one way. Tensor
+    groups fill a domain first, unless `tensor_first` is False: then data groups do. All that waits
+    waits in full, but for the exchange of gradients, which hides bucket by bucket.
+    """
+    share, near = tensor * pipeline, math.gcd(data, max(1, domain // (tensor_first * tensor or 1)))
+    work = 6 * parameters * batch * sequence * microbatches / share / flops
+    reach = tensor * (1 if tensor_first else near)
+    activation = formulas.activation_bytes(batch, sequence, hidden)
+    waits = microbatches * formulas.tensor_parallel_time(
+        activation, tensor, inside if reach <= domain else outside, layers=layers / pipeline)
+    bubble = formulas.pipeline_bubble_overhead(pipeline, microbatches, interleave) * (work + waits)
+    gradients = formulas.parameter_bytes(parameters / share, value_bytes)
+    once = formulas.hierarchical_all_reduce_time(
+        gradients, near, data // near, inside, outside).serial
+    # Stage 3 gathers weights twice and scatters gradients, in each micro-batch.
+    times, window = (1.5 * microbatches, 1.0) if stage == 3 else (1.0, 2 / 3 / microbatches)
+    count = formulas.bucket_count(gradients)
+    exposed = formulas.bucket_exposed_time(count, once * times / count, window * work)
+    memory = formulas.zero_memory(parameters / share, data, stage)
+    return Step(work, waits, bubble, exposed, work + waits + bubble + exposed, memory)

@@ -31,7 +31,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
 RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
 COUNTS = {
     "title": (1, 1), "goals": (1, 1), "setup": (1, 1), "prediction": (1, 9),
-    "section": (3, 5), "explorer": (1, 3), "limits": (1, 9), "exercise": (1, 3),
+    "section": (3, 5), "explorer": (1, 3), "limits": (1, 9), "exercise": (1, 4),
     "quiz": (1, 9), "summary": (1, 1), "sources": (1, 1),
 }  # fmt: skip
 CODE_PARTS = {"setup", "explorer", "exercise", "check"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -98,41 +97,3 @@ def test_only_public_formulas_are_computed() -> None:
     for name in ("check", "os.system", "eval", "__import__"):
         with pytest.raises(ValueError, match="There is no formula"):
             Number("x", "right", 1.0, "s", 0.1, name, {"ranks": 1}).compute()
-
-
-GOOD: dict[str, Any] = {
-    "id": "A1", "title": "t", "said": "s", "holds": "h.", "verdict": "wrong", "lesson": "02",
-    "source": [],
-    "numbers": [{"label": "l", "side": "said", "value": 1.0, "unit": "s", "tolerance": 0.1}],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("field", ["id", "title", "said", "holds", "verdict", "lesson", "source"])
-def test_missing_field_is_named(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = {key: value for key, value in GOOD.items() if key != field}
-    where = "entry 1" if field == "id" else "entry A1"
-    with pytest.raises(ValueError, match=f"errata.toml: {where}: .*'{field}'"):
-        load(monkeypatch, entry)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"numbers": [{"label": "l"}]}, "entry A1: Number.*'side'"),
-        ({"note": "x"}, "entry A1: .*unexpected .*'note'"),
-        ({"verdict": "odd"}, "entry A1 has an unknown verdict or side: {'odd'}"),
-        ({"numbers": [{**GOOD["numbers"][0], "side": "left"}]}, "verdict or side: {'left'}"),
-    ],
-)
-def test_other_faults_of_the_file(
-    change: dict, sentence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        load(monkeypatch, {**GOOD, **change})
-
-
-def load(monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any]) -> None:
-    """Load errata from one entry instead of the file."""
-    table = {"erratum": [entry]}
-    monkeypatch.setitem(entries.__wrapped__.__globals__, "read_table", lambda _: table)
-    entries.__wrapped__()

@@ -24,12 +24,49 @@ def ring_seconds(gigabytes: float, gpus: float, sheet: float) -> float:
     return 2 * (gpus - 1) / gpus * gigabytes / (sheet / 2)
 
 
+def mean_hops(gpus: int) -> float:
+    return sum(min(k, gpus - k) for k in range(1, gpus)) / (gpus - 1)
+
+
+def bus_bandwidth(algbw: float, ranks: float) -> float:
+    return algbw * 2 * (ranks - 1) / ranks
+
+
+def exposed(buckets: float, bucket_ms: float, backward_ms: float) -> float:
+    return bucket_ms + (buckets - 1) * max(0, bucket_ms - backward_ms / buckets)
+
+
+def crossover(gpus: float, gb_per_s: float, microseconds: float) -> float:
+    return gpus * gb_per_s * microseconds * (gpus - 1 - np.log2(gpus)) / 1000
+
+
+def across_ms(gigabytes: float, servers: float) -> float:
+    return 2 * (servers - 1) / servers * gigabytes / 8 / 50 * 1000
+
+
 RIGHT = {
     "01-1": [26, "26 GB", "26"],
     "01-2": [7, 7.03, "7"],
     "02-1": [300, "300 GB/s", "300", "600 GB/s both ways", "2400 Gb/s one way"],
     "02-2": [total_bandwidth],
     "02-3": [1800, "1.8 TB/s", "900 GB/s one way"],
+    "03-1": [16, "16"],
+    "03-2": [9.375, "9.4", "9.4x"],
+    "03-3": [1.633, "1.63 s", "1633 ms"],
+    "04-1": [mean_hops],
+    "04-2": [9, "9"],
+    "04-3": [100, "100 GB/s", "200 GB/s both ways"],
+    "05-1": [bus_bandwidth],
+    "05-2": [441.2, "441 GB/s"],
+    "05-3": [306, "306 GB/s", "305.98"],
+    "05-4": [57.8, "57.8 ms", "0.0578 s"],
+    "06-4": [168.75, "168.75 GB"],
+    "07-1": [90, "90 GB"],
+    "07-2": [exposed],
+    "07-3": [crossover],
+    "08-1": [across_ms],
+    "08-2": [75, "75 %", "75"],
+    "08-3": [36.4, "36.4 GB/s"],
     "11-1": [0.0544, "54.4 ms", "54 ms"],
     "11-2": [0.383, "383 ms"],
     "11-3": [step_time],
@@ -69,6 +106,16 @@ def test_the_stub_is_not_yet(id: str, stub: object) -> None:
         ("02-1", "300 kB/s", "thousand"),
         ("02-3", 1200, "as_printed"),
         ("02-3", 900, "one_way"),
+        ("03-1", 32, "both_cells"),
+        ("03-1", 28, "all_pairs"),
+        ("03-1", 24, "node_is_near"),
+        ("03-2", 18.75, "mixed_directions"),
+        ("03-3", 0.933, "gradient_once"),
+        ("03-3", 0.766, "slot_rate"),
+        ("04-1", lambda gpus: gpus / 4, None),
+        ("04-2", 18, "chip_for_each_link"),
+        ("04-3", 150, "all_six"),
+        ("04-3", 125, "one_of_two"),
         ("11-1", 0.0272, "both_way_rate"),
         ("11-1", 0.0311, "gradient_once"),
         ("11-1", 14 / 900, "gradient_once_both_way_rate"),
@@ -77,6 +124,15 @@ def test_the_stub_is_not_yet(id: str, stub: object) -> None:
         ("11-2", 0.219, "gradient_once"),
         ("11-2", 0.8, "given_compute"),
         ("11-2", "191 ms", "both_way_rate"),
+        ("07-1", 45, "sixteen_bit_gradients"),
+        ("07-1", 22.5, "with_no_sync"),
+        ("07-1", 48, "gradient_once"),
+        ("07-2", lambda buckets, bucket_ms, backward_ms: buckets * bucket_ms, "nothing_hidden"),
+        ("07-3", lambda gpus, rate, us: crossover(gpus, rate, us) * 2, "both_ways_rate"),
+        ("08-1", lambda *given: 8 * across_ms(*given), "whole_message_across"),
+        ("08-2", 12, "speedup_for_efficiency"),
+        ("08-3", 376.6, "busbw_as_wire"),
+        ("08-3", 47.1, "busbw_over_8"),
         ("13-2", 2.25, "bits_as_bytes"),
         ("13-2", 1.125, "bits_as_bytes_one_way"),
         ("13-2", 18, "mixed_directions"),

@@ -15,23 +15,32 @@ import pytest
 import nvlearn
 from nvlearn import nccl
 from nvlearn.explorers import (
-    ChoiceControl,
+    Control,
     Explorer,
     NumberControl,
     all_reduce_explorer,
     bandwidth_explorer,
     city_explorer,
+    cluster_explorer,
+    collective_explorer,
     demo_explorer,
     fit_explorer,
     generations_explorer,
+    machines_explorer,
     paste_box,
+    routes_explorer,
+    straggler_explorer,
+    tuning_explorer,
     winner_explorer,
 )
+from nvlearn.explorers.box import choices
 from nvlearn.figures import Picture, bandwidth_train
 
 MAKERS = [
     bandwidth_explorer, demo_explorer, city_explorer, generations_explorer, all_reduce_explorer,
-    fit_explorer, winner_explorer,
+    fit_explorer, winner_explorer, collective_explorer, straggler_explorer,
+    routes_explorer, machines_explorer,
+    tuning_explorer, cluster_explorer,
 ]  # fmt: skip
 each_explorer = pytest.mark.parametrize("make", MAKERS)
 
@@ -39,7 +48,7 @@ each_explorer = pytest.mark.parametrize("make", MAKERS)
 def shown(explorer: Explorer) -> str:
     """Return the sentence on the screen, after checking that all parts agree on it."""
     assert explorer.error is None
-    assert explorer.alert_box.value == ""
+    assert explorer.told.value == ""
     layers = [box.value for box in explorer.picture_box.children if box.value]
     assert layers == list(explorer.picture.layers or (explorer.picture.svg,))
     ElementTree.fromstring(explorer.picture.svg)
@@ -164,7 +173,8 @@ def faulty() -> Explorer:
         return Picture("<svg xmlns='http://www.w3.org/2000/svg'/>", f"It is {number}.", 1, 1)
 
     controls = [
-        NumberControl("number", "a number", 0, 9, 1, 1), ChoiceControl("c", "choice", {"x": 1}, 1),
+        NumberControl("number", "a number", 0, 9, 1, 1),
+        Control("c", choices("choice", [("x", 1)], 1)),
     ]  # fmt: skip
     return Explorer(
         lambda number, c: compute(number), draw, controls, lambda **given: str(given),
@@ -182,8 +192,8 @@ def test_an_exception_is_told_and_kept_and_goes_away(act: Callable[[Explorer], N
     explorer = faulty()
     act(explorer)
     assert isinstance(explorer.error, RuntimeError)
-    assert 'role="alert"' in explorer.alert_box.value
-    assert "&lt;above&gt;" in explorer.alert_box.value
+    assert 'role="alert"' in explorer.told.value
+    assert "&lt;above&gt;" in explorer.told.value
     assert explorer.sentence == "It is 1."
     explorer.on_reset()
     assert shown(explorer)
@@ -269,11 +279,11 @@ def test_the_paste_box_says_of_a_strange_text_what_is_wrong_and_renders_nothing_
     box = paste_box()
     before = box.picture
     box.controls["text"].value = '<img src=x onerror="alert(1)">'
-    assert "No printout was found" in box.alert_box.value
-    assert "<img" not in box.alert_box.value
+    assert "No printout was found" in box.told.value
+    assert "<img" not in box.told.value
     assert box.picture is before
     box.controls["gpu"].value = "<b>H900</b>"
-    assert "<b>" not in box.alert_box.value
+    assert "<b>" not in box.told.value
 
 
 def test_hostile_words_of_a_printout_are_never_html() -> None:
@@ -306,3 +316,23 @@ def test_the_winner_explorer_shows_what_the_model_predicts() -> None:
     assert [names[2][0], names[2][-1]] == told == ["ring LL", "nvls Simple"]
     explorer.set(nvls=False)
     assert not any("nvls" in name for row in explorer.picture.data["winners"] for name in row)
+
+
+def test_by_the_cpu_the_way_climbs_and_two_flows_share_each_road_up() -> None:
+    explorer = routes_explorer()
+    assert "GPU0 → PCIeSwitch0 → GPU1" in explorer.sentence
+    explorer.set(state="host")
+    assert "GPU0 → PCIeSwitch0 → CPU0 → PCIeSwitch0 → GPU1" in explorer.sentence
+    assert "slowest flow gets 64 GB/s" in explorer.sentence
+    explorer.set(traffic="next")
+    assert "slowest flow gets 32 GB/s" in explorer.sentence
+    explorer.set(state="peer")
+    assert "slowest flow gets 40 GB/s" in explorer.sentence
+
+
+def test_a_lost_neighbour_slows_a_ring_on_lines_more_than_one_behind_switches() -> None:
+    explorer = machines_explorer()
+    explorer.set(traffic="ring", state="broken")
+    assert "slowest flow gets 16 GB/s" in explorer.sentence  # of 50
+    explorer.set(name="DGX H100")
+    assert "slowest flow gets 325 GB/s" in explorer.sentence  # of 450

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,6 +148,36 @@ def test_lines_of_a_file_are_read_one_by_one_and_capped(monkeypatch: pytest.Monk
     (document,) = field.read(endless())
     assert document.as_json()["gpus"] == 2
     assert taken < 60
+
+
+def test_the_characters_kept_are_bounded_however_the_lines_are_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(documents, "MOST", 10_000)
+    text = text_of("topo/22-2x3090-nvlink-nv4.txt") + "GPU0 " * 100_000
+    for source in (text, text.splitlines(keepends=True)):
+        assert sum(map(len, documents.beginning(source))) <= 10_000 + documents.WIDEST
+        assert len(field.read(source)) == 1
+    with pytest.raises(field.ReadError, match="no more is read"):
+        field.read("x\n" * 20_000)
+
+
+@pytest.mark.parametrize("gpu", [None, "RTX 3090", "RTX 2080 Ti", "H100"])
+def test_one_of_a_thing_is_not_called_many(gpu: str | None) -> None:
+    head = "\tGPU0\tGPU1\tNIC0\tCPU Affinity\n"
+    texts = [
+        "GPU 0: Tesla V100 (UUID: a)\n Link 0: 25.781 GB/s\n Link 1: <inactive>\n",
+        "GPU 0: Tesla V100 (UUID: a)\n Link 0: 25.781 GB/s\n",
+        "\tGPU0\tNIC0\tCPU Affinity\nGPU0\t X \tPIX\t0-3\n",
+        "GPU0\tX\t0-3\t0\t\tN/A\n",
+        f"{head}GPU0\t X \tNV1\tPIX\t0-3\nGPU1\tNV1\t X \tSYS\t0-3\n",
+        f"{head}GPU0\t X \tNV1\tPIX\t0-3\n",
+        "size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+        " 8 2 float sum -1 9.0 1.00 1.00 1 9.0 1.00 1.00 0\n",
+    ]
+    for text in texts:
+        for document in field.read(text, gpu):
+            assert not re.search(r"\b1 (?!GB|kB|B\b)[A-Za-z]+s\b", document.in_words())
 
 
 def test_every_code_has_severity_advice_and_words() -> None:

@@ -39,6 +39,7 @@ def test_printouts(name: str, stated: str | None, checks: list[dict[str, Any]]) 
         ("NVIDIA H100 80GB HBM3", 18, "26.562 GB/s", 478.116, 450),
         ("NVIDIA H20", 18, "26.562 GB/s", 478.116, 450),
         ("NVIDIA B300 SXM6 AC", 18, "53.125 GB/s", 956.25, 900),
+        ("NVIDIA B200", 18, "50 GB/s", 900, 900),
     ],
 )
 def test_nominal_and_raw(name: str, links: int, printed: str, raw: float, nominal: float) -> None:
@@ -63,6 +64,31 @@ def test_a_board_without_links_is_a_fault_and_a_card_without_bridge_is_not() -> 
     assert codes(read(alone)) == {"no_links": [0]}
     inactive = "".join(gpu(i, h100, 18, "<inactive>") for i in range(2))
     assert codes(read(inactive)) == {"all_down": [0, 1]}
+
+
+NONE = "Device does not have or support Nvlink."
+
+
+@pytest.mark.parametrize("text", [
+    "".join(f"GPU {i}: NVIDIA GeForce RTX 5090 (UUID: GPU-{i})\n{NONE}\n" for i in range(2)),
+    f"GPU 0: NVIDIA RTX A4000 (UUID: GPU-a) {NONE}\nGPU 1: NVIDIA L40S (UUID: GPU-b) {NONE}\n",
+    f"GPU 0: NVIDIA L4\n{NONE}\nGPU 1: NVIDIA L4\n{NONE}\n",
+])  # fmt: skip
+def test_cards_that_cannot_have_links_are_in_order(text: str) -> None:
+    document = read(text)
+    assert [(g["up"], g["down"], g["complete"]) for g in document["gpus"]] == [(0, 0, True)] * 2
+    assert codes(document) == {"no_links": [0, 1]}
+
+
+def test_links_asleep_are_not_up() -> None:
+    document = read("".join(gpu(i, "NVIDIA GB300", 18, "Sleep") for i in range(4)))
+    assert [(g["up"], g["down"]) for g in document["gpus"]] == [(0, 18)] * 4
+    assert codes(document) == {"all_down": [0, 1, 2, 3]}
+
+
+def test_every_list_of_a_long_paste_is_read() -> None:
+    one = "".join(gpu(i, "NVIDIA A30", 4, "25 GB/s") for i in range(2))
+    assert len(field.read(one * 100)) == 100
 
 
 def test_links_that_are_not_listed_are_not_called_up() -> None:

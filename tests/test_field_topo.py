@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,8 @@ FULL = {
     "H200 NVL": (matrix(4, everywhere("NV6")), "H200 NVL", "mesh", 18, 450, "NVLink 4.0"),
     "slice of DGX-2": (matrix(4, everywhere("NV6")), "V100", "switch", 6, 150, "NVLink 2.0"),
     "NV6 alone": (matrix(4, everywhere("NV6")), None, "unknown", None, None, None),
+    "H200 NVL twice": (matrix(8, groups("NV6", 4)), None, "mesh", 18, 450, "NVLink 4.0"),
+    "L40S": (matrix(8, groups("PIX", 2, "NODE")), "L40S", "none", 0, 0, None),
     "A100 board": (matrix(4, everywhere("NV4")), None, "mesh", 12, 300, "NVLink 3.0"),
     "A100 pairs": (matrix(6, groups("NV12", 2)), "A100 PCIe", "pairs", 12, 300, "NVLink 3.0"),
     "pairs of NV12": (matrix(4, groups("NV12", 2)), None, "pairs", 12, 300, None),
@@ -174,13 +177,113 @@ WHOLE = matrix(8, groups("NV12", 2))
         WHOLE.replace("0-31\t0\t\tN/A", "0-7,16-23\t\tN/A\t\tN/A"),
         WHOLE.replace("0-31\t0", "\t1"),
         WHOLE.replace("NIC", "mlx5_"),
+        WHOLE.replace("NIC", "mlx5_bond_"),
+        "| " + WHOLE.replace("\t", " | ").replace("\n", " |\n| ").replace("GPU", "**GPU"),
+        "".join(f"| `{line}` |\n" for line in WHOLE.replace("\t", "` | `").splitlines()),
+        "".join(f"\u2502 {line} \u2502\n" for line in WHOLE.replace("\t", "\u2502").splitlines()),
+        json.dumps({"topo": WHOLE}),
+        "C:\\Users\\me>nvidia-smi topo -m\r\n" + WHOLE.replace("\n", "\r\n"),
+        "".join(f"job.sh:# {line}\n" for line in WHOLE.splitlines()),
+        "".join(f"(pid=12) INFO 05-01 10:00:00 [a.py:1] {line}\n" for line in WHOLE.splitlines()),
+        WHOLE.replace("0-31\t0\t\tN/A", "\t0\t\tN/A"),
+        *("\n".join(row[i : i + width].rstrip() for row in WHOLE.expandtabs(8).split("\n")
+                    for i in range(0, len(row), width)) for width in (50, 60, 75, 80, 90, 100)),
     ],
-)
+)  # fmt: skip
 def test_the_same_matrix_in_other_clothes(text: str) -> None:
     document, plain = read(text), read(WHOLE)
     for key in ("gpus", "gpu_rows", "nvlinks_per_gpu", "fabric", GB, "generation"):
         assert document[key] == plain[key], key
     assert [len(names) for names in document["nearest_nics"].values()] == [1] * 8
+
+
+@pytest.mark.parametrize("width", [30, 72, 79, 80, 96, 100, 110])
+def test_a_narrow_window_breaks_lines_anywhere(width: int) -> None:
+    text = text_of("topo/26-dgx1-v100-nic-columns-out-of-order.txt").expandtabs(8)
+    lines = [row[i : i + width] for row in text.split("\n") for i in range(0, len(row), width)]
+    assert read("\n".join(lines)) == read(text)
+
+
+def test_a_torn_row_does_not_go_on_in_the_legend() -> None:
+    text = matrix(8, everywhere("NV18"))
+    legend = "  NODE = Connection traversing PCIe\n  SYS  = Connection traversing PCIe\n"
+    document = read(text[: text.rindex("NV18")] + "\n" + legend)
+    assert document["links"][7] == ["NV18"] * 5 + [None] * 3
+
+
+def test_groups_that_nvlink_does_not_join_need_no_second_hop() -> None:
+    assert set(codes(read(matrix(8, groups("NV6", 4)), "H200 NVL"))) == {"islands"}
+    assert "two_hops" in codes(read(text_of("topo/26-dgx1-v100-nic-columns-out-of-order.txt")))
+
+
+def test_one_garbled_label_does_not_make_another_tool() -> None:
+    document = read(WHOLE.replace("NODE", "SYS").replace("\tNV12\t", "\tNVB\t", 1))
+    assert document["kind"] == "topo"
+    assert document["links"][0][1] is None
+    assert document["nvlinks_per_gpu"] == [12] * 8
+
+
+# What people print on machines of many kinds, and the answer that a person gives.
+MACHINES = {
+    "HGX B200, adapters of the node only": (
+        matrix(8, everywhere("NV18")).replace("PIX", "NODE"), "B200",
+        {"fabric": "switch", GB: [900] * 8, "nearest_nics": {str(i): [f"NIC{i // 2}"]
+                                                            for i in range(8)}}),
+    "GH200, four in a node": (
+        "        GPU0   GPU1    GPU2    GPU3    CPU Affinity    NUMA Affinity   GPU NUMA ID\n"
+        "GPU0     X      NV6     NV6     NV6     0-71           0,5-11          4\n"
+        "GPU1    NV6      X      NV6     NV6     72-143         1,13-19         12\n"
+        "GPU2    NV6     NV6      X      NV6     144-215        2,21-27         20\n"
+        "GPU3    NV6     NV6     NV6      X      216-287        3,29-35         28\n", None,
+        {"fabric": "mesh", "nvlinks_per_gpu": [18] * 4, GB: [450] * 4}),
+    "GB200 tray with two links off": (
+        "GPU0\tX\tNV18\tNV16\tNV18\t0-3\t0\t\tN/A\nGPU1\tNV18\tX\tNV16\tNV18\t0-3\t0\t\tN/A\n"
+        "GPU2\tNV16\tNV16\tX\tNV16\t0-3\t0\t\tN/A\nGPU3\tNV18\tNV18\tNV16\tX\t0-3\t0\t\tN/A\n",
+        "GB200", {"nvlinks_per_gpu": [18, 18, 16, 18], GB: [900, 900, 800, 900]}),
+    "one GPU and its adapters": (
+        "\tGPU0\tNIC0\tNIC1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+        "GPU0\t X \tNODE\tPHB\t0-19\t0\t\tN/A\nNIC0\tNODE\t X \tPIX\nNIC1\tPHB\tPIX\t X \n", None,
+        {"gpus": 1, "gpu_rows": 1, "fabric": "unknown", "nearest_nics": {"0": ["NIC1"]}}),
+    "MIG list before it": (
+        "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-a)\n"
+        "  MIG 3g.20gb     Device  0: (UUID: MIG-b)\n$ nvidia-smi topo -m\n"
+        "\tGPU0\tGPU1\tmlx5_0\tCPU Affinity\nGPU0\t X \tSYS\tPXB\t0-63\n"
+        "GPU1\tSYS\t X \tSYS\t64-127\nmlx5_0\tPXB\tSYS\t X \t\n", None,
+        {"fabric": "none", GB: [0, 0], "nearest_nics": {"0": ["mlx5_0"], "1": ["mlx5_0"]}}),
+    "old labels, no NUMA column": (
+        matrix(8, groups("PIX", 2, "SOC"), "\t0-9").replace("\tNUMA Affinity\tGPU NUMA ID", ""),
+        None, {"fabric": "none", "gpu_rows": 8, GB: [0] * 8}),
+    "Polaris, header without tabs": (
+        "GPU0\tGPU1\tGPU2\tGPU3\tmlx5_0\tmlx5_1 CPU Affinity NUMA Affinity\n"
+        "GPU0\t X \tNV4\tNV4\tNV4\tSYS\tSYS\t24-31,56-63\t3\n"
+        "GPU1\tNV4\t X \tNV4\tNV4\tSYS\tPHB\t16-23,48-55\t2\n"
+        "GPU2\tNV4\tNV4\t X \tNV4\tSYS\tSYS\t8-15,40-47\t1\n"
+        "GPU3\tNV4\tNV4\tNV4\t X \tPHB\tSYS\t0-7,32-39\t0\n", None,
+        {"fabric": "mesh", GB: [300] * 4, "nearest_nics": {
+            "0": ["mlx5_0", "mlx5_1"], "1": ["mlx5_1"], "2": ["mlx5_0", "mlx5_1"],
+            "3": ["mlx5_0"]}}),
+    "labels run together": (
+        "        GPU0    GPU1    NIC0    NIC1    NIC2       NIC3    CPU Affinity\n"
+        "GPU0     X      NV18    PIX     NODENODE    SYS     0-47,96-143\n"
+        "GPU1    NV18     X      NODE    PIX NODE    SYS     0-47,96-143\n", "H100",
+        {"gpu_rows": 2, "nearest_nics": {"0": ["NIC0"], "1": ["NIC1"]}}),
+    "two of a node, numbered from two": (
+        "\tGPU2\tGPU3\tCPU Affinity\nGPU2\t X \tNV12\t0-15\nGPU3\tNV12\t X \t0-15\n", "A100",
+        {"numbers": [2, 3], GB: [300, 300]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_machines_of_many_kinds(machine: str) -> None:
+    text, gpu, expected = MACHINES[machine]
+    document = read(text, gpu)
+    assert {key: document[key] for key in expected} == expected
+
+
+def test_tasks_of_two_nodes_are_two_matrices() -> None:
+    text = "".join(f"{t:2d}: {line}\n" for line in WHOLE.splitlines() for t in (3, 12))
+    documents = [document.as_json() for document in field.read(text)]
+    assert documents == [read(WHOLE)] * 2
 
 
 def test_rows_and_columns_in_any_order() -> None:

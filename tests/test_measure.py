@@ -59,8 +59,8 @@ def test_sizes_double_and_are_whole_elements():
 def test_a_right_sum_is_called_right_and_each_call_counted():
     engine = Alone()
     samples = list(measure.measure(engine, Plan(8, 64, repeat=4, warmup=2)))
-    assert [s.size for s in samples] == [8, 16, 32, 64]
-    assert [s.wrong for s in samples] == [0] * 4
+    assert [size for size, _, _ in samples] == [8, 16, 32, 64]
+    assert [wrong for *_, wrong in samples] == [0] * 4
     assert engine.calls == 4 * (1 + 4 + 2)
 
 
@@ -97,6 +97,17 @@ def test_two_processes_under_mpi_measure_what_is_read_back(tmp_path, capsys):
                         f"'nvlearn read {target}' explains it.\n")
     times = [float(row[5]) for row in cells(target.read_text())]
     assert all(0 < t < 1e6 for t in times)
+
+
+def test_progress_is_shown_on_a_terminal_and_nowhere_else(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    measure.progress(1, 2)
+    assert shown.getvalue() == ""
+    shown.isatty = lambda: True
+    measure.progress(1, 2)
+    measure.progress(2, 2)
+    assert shown.getvalue() == f"[{'#' * 15:30}] 1/2\r[{'#' * 30}] 2/2\n"
 
 
 @mpi
@@ -187,7 +198,7 @@ def test_a_missing_engine_is_named(engine, platform, said, monkeypatch):
 
 def test_mpi_without_a_launcher_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    monkeypatch.setattr(measure.shutil, "which", lambda _: None)
+    monkeypatch.setattr(measure.shutil, "which", lambda *_, **__: None)
     with pytest.raises(ValueError, match="no mpiexec"):
         measure.command("mpi", 2, Plan())
 

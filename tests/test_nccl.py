@@ -371,14 +371,13 @@ def test_small_sizes_alone_warn_and_good_tables_do_not() -> None:
 
 def test_a_line_finds_latency_and_bandwidth() -> None:
     sizes = 2.0 ** np.arange(10, 34)
-    times = 20e-6 + 3e-9 * np.sqrt(sizes) + sizes * 1.75 / 300e9
-    line = fit_line(sizes, times, ranks=8, root=True)
+    times = 20e-6 + sizes * 1.75 / 300e9
+    line = fit_line(sizes, times, ranks=8)
     assert line.latency == pytest.approx(20e-6, rel=1e-3)
-    assert line.root == pytest.approx(3e-9, rel=1e-2)
     assert line.bandwidth == pytest.approx(300e9, rel=1e-3)
     assert line.left.worst < 1e-3
     flat = fit_line(sizes, np.full(sizes.size, 1e-5))
-    assert (flat.latency, flat.root, flat.bandwidth) == (pytest.approx(1e-5), 0.0, np.inf)
+    assert (flat.latency, flat.bandwidth) == (pytest.approx(1e-5), np.inf)
     falling = fit_line([1, 2, 3, 4, 5, 6], [6e-6, 5e-6, 4e-6, 3e-6, 2e-6, 1e-6])
     assert falling.bandwidth == np.inf
 
@@ -387,10 +386,7 @@ def test_lines_over_the_single_domain_tables() -> None:
     single = [t for t in tables() if t.sizes.size > 1
               and (t.machine is None or t.machine.domains == 1)]  # fmt: skip
     two = [fit_line(t.sizes, t.times, t.collective, t.ranks).left for t in single]
-    three = [fit_line(t.sizes, t.times, t.collective, t.ranks, root=True).left for t in single]
     assert np.median([left.median for left in two]) <= 0.035
-    assert np.median([left.median for left in three]) <= 0.03
-    assert np.median([left.p90 for left in three]) <= 0.12
     large = [np.median(np.abs(left.errors[t.sizes >= 64 * MIB]))
              for left, t in zip(two, single, strict=True) if t.sizes[-1] >= 64 * MIB]  # fmt: skip
     assert np.median(large) <= 0.03

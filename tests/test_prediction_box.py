@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from nvlearn import answers
 from nvlearn.explorers import prediction_box
-from nvlearn.quiz import ledger, predictions
+from nvlearn.quiz import ledger
 
 
-@pytest.mark.parametrize("id", predictions.ids())
+@pytest.mark.parametrize("id", list(answers.table("predictions")))
 def test_a_box_for_every_prediction(id: str) -> None:
     box = prediction_box(id)
     box.commit()

@@ -145,13 +145,6 @@ def test_any_text_gives_items_or_one_sentence(text: str, tmp_path: Path) -> None
     assert str(path) in str(caught.value)
 
 
-def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text("x" * (bank.LARGEST + 1), encoding="utf-8")
-    with pytest.raises(BankError, match="larger than"):
-        bank.read(path)
-
-
 @pytest.mark.parametrize("id", ["06-99", "99-01", "x", "", "6", None])
 def test_an_unknown_id_is_told_with_known_ones(id: str) -> None:
     with pytest.raises(KeyError, match="ids of that lesson are"):

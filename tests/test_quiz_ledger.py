@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nvlearn.quiz import ledger, predict, predictions
+from nvlearn import answers
+from nvlearn.quiz import ledger, predict
 
 
 @pytest.fixture(autouse=True)
@@ -145,10 +146,8 @@ def test_an_unknown_prediction_names_the_known_ones() -> None:
         predict("99-z", 1)
 
 
-@pytest.mark.parametrize("id", predictions.ids())
+@pytest.mark.parametrize("id", list(answers.table("predictions")))
 def test_every_prediction_answers_every_of_its_own_slips(id: str) -> None:
-    from nvlearn import answers
-
     entry = answers.find("predictions", id)
     for code in answers.wrong_values(entry, answers.compute(entry)):
         assert answers.slip_sentence(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nvlearn.training import COMPUTE, as_printed_rows, demo_rows
+from nvlearn.training import COMPUTE, as_printed_rows, demo_rows, plan_step, tuned
 
 # name, communication, overlapped, not overlapped, exposed share: errata G
 REPAIRED = [
@@ -69,3 +69,54 @@ def test_what_the_switch_gains_depends_on_how_many_take_part() -> None:
     assert nvls.communication > ring.communication  # with two GPUs a switch that adds gains nothing
     assert round(nvls.communication, 3) == 0.068
     assert round(demo_rows(gpus=16)[-1].communication, 3) == 0.048
+
+
+# 14 GB over 8 GPUs at 235 GB/s in buckets of 25 MiB, 32 us each: backward, waits
+@pytest.mark.parametrize(("backward", "waits"), [(0.2, "0.2272"), (0.1, "21.7462")])
+def test_buckets_hide_all_but_what_the_worked_numbers_say(backward: float, waits: str) -> None:
+    row = tuned("", 14e9, 8, 235e9, 1.5 * backward)
+    assert f"{row.waits * 1e3:.4f}" == waits
+    assert row.overlapped == row.compute + row.waits <= row.in_turn
+    assert round(row.communication, 4) == 0.1216
+
+
+def test_accumulation_exchanges_once_or_after_each_micro_step() -> None:
+    given = {"message": 12e9, "ranks": 8, "rate": 64e9, "compute": 0.36, "micro_steps": 4}
+    often, once = (tuned("", **given, no_sync=no_sync) for no_sync in (False, True))
+    assert often.communication == pytest.approx(4 * once.communication)
+    assert often.waits == pytest.approx(4 * once.waits)
+
+
+LARGE = {"parameters": 70e9, "layers": 80, "hidden": 8192, "inside": 370e9}
+
+
+def test_a_plan_adds_up_the_worked_parts() -> None:
+    step = plan_step(**LARGE, tensor=8)
+    assert round(step.tensor * 1e3, 2) == 101.57  # 80 layers of 64 MiB activations
+    assert step.compute == pytest.approx(6 * 70e9 * 4096 / 8 / 400e12)
+    assert (step.bubble, step.data) == (0, 0)
+    assert step.total == step.compute + step.tensor
+    piped = plan_step(7.5e9, 32, 4096, pipeline=8, microbatches=32)
+    assert round(piped.bubble / piped.compute, 5) == 0.21875
+    assert round(piped.bubble / piped.total, 5) == 0.17949
+    interleaved = plan_step(7.5e9, 32, 4096, pipeline=8, microbatches=32, interleave=4)
+    assert round(interleaved.bubble / interleaved.compute, 6) == 0.054688
+    memory = [plan_step(7.5e9, 32, 4096, data=64, stage=z).memory / 1e9 for z in range(4)]
+    assert [round(part, 3) for part in memory] == [120, 31.406, 16.641, 1.875]
+
+
+def test_where_groups_lie_decides_which_traffic_crosses() -> None:
+    cut = {**LARGE, "tensor": 8, "data": 4}
+    good, bad = plan_step(**cut), plan_step(**cut, tensor_first=False)
+    assert bad.tensor == pytest.approx(7.4 * good.tensor)  # 370 over 50 GB/s
+    assert bad.data < good.data
+    assert bad.compute == good.compute
+    assert plan_step(**LARGE, tensor=16).tensor > 7 * good.tensor
+
+
+def test_stage_3_sends_half_as_much_again_and_in_every_micro_batch() -> None:
+    # A backward pass that takes no time hides nothing: what is exposed is all that is sent.
+    plain, whole = (plan_step(7.5e9, 32, 4096, data=8, microbatches=4, stage=z, flops=1e30,
+                              inside=450e9) for z in (0, 3))
+    assert plain.data == pytest.approx(26.25e9 / 450e9)
+    assert whole.data == pytest.approx(4 * 39.375e9 / 450e9)

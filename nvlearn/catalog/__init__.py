@@ -10,8 +10,7 @@ Call a table with a name for one record, ask its plural for all of them.
 
 # isort: off
 from nvlearn.catalog.records import (
-    CatalogError, Fact, Figure, Gpu, MissingFigureError, NVLink, PCIe, Record, Source, Switch,
-    System)
+    CatalogError, Fact, Figure, Gpu, MissingFigureError, NVLink, Record, Source, Switch, System)
 from nvlearn.catalog.tables import (
     c2c, domain, fact, gpu, nic, nvlink, pcie, rival, sources, switch, system)
 # isort: on

@@ -120,15 +120,6 @@ class NVLink(Record):
     """A generation of NVLink."""
 
     first_gpu: str
-    modulation: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PCIe(Record):
-    """A generation of PCI Express, sixteen lanes wide."""
-
-    modulation: str
-    framing: str
 
 
 @dataclass(frozen=True, kw_only=True)

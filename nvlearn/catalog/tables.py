@@ -12,8 +12,8 @@ from nvlearn import units
 
 # isort: off
 from nvlearn.catalog.records import (
-    DIRECTIONS, KINDS, PROVENANCE, CatalogError, Fact, Figure, Gpu, NVLink, PCIe, Record, Source,
-    Switch, System)
+    DIRECTIONS, KINDS, PROVENANCE, CatalogError, Fact, Figure, Gpu, NVLink, Record, Source, Switch,
+    System)
 from nvlearn.data import read_table
 # isort: on
 
@@ -31,14 +31,12 @@ def read_figure(where: str, cell: Any, column: Mapping[str, Any], row: Mapping[s
     """Return the figure of a cell; what the cell says goes before the column, then the row."""
     shared = {key: row[key] for key in ("source", "settled") if key in row}
     told = {**shared, **column, **(cell if isinstance(cell, dict) else {"value": cell})}
-    if lacking := [key for key in PROVENANCE if not told.get(key)]:
-        raise CatalogError(
-            f"{where}: no {' and no '.join(lacking)} given; a number needs {', '.join(PROVENANCE)}."
-        )
+    if lacking := " and no ".join(key for key in PROVENANCE if not told.get(key)):
+        raise CatalogError(f"{where}: no {lacking} given; a number needs {', '.join(PROVENANCE)}.")
     for key, known in (("direction", DIRECTIONS), ("kind", KINDS), ("source", sources())):
         if told[key] not in known:
             raise CatalogError(f"{where}: {key} {told[key]!r} is not one of {', '.join(known)}.")
-    if isinstance(told.get("value"), bool) or not isinstance(told.get("value"), int | float):
+    if type(told.get("value")) not in (int, float):
         raise CatalogError(f"{where}: a number was expected, not {told.get('value')!r}.")
     value, unit = units.to_base(told["value"], told["unit"])
     rest = {key: told[key] for key in (*PROVENANCE[1:], "settled", "note") if key in told}
@@ -51,26 +49,23 @@ def read_row(record: type[R], file: str, row: Mapping[str, Any], columns: Mappin
     texts = {f.name for f in fields(record)} - {"figures"}
     told: dict[str, Any] = {}
     for key, cell in row.items():
-        if key in columns and isinstance(cell, list):
-            read_figure(f"{where}{key!r}", 0, columns[key], row)
-        elif key in columns or key == "settled":
-            continue
-        elif key not in texts or not isinstance(cell, str | bool | list):
+        if key in texts and isinstance(cell, str | bool | list):
+            told[key] = _tuple(cell)
+        elif key not in columns and key != "settled":
             raise CatalogError(f"{where}{key!r}: no column of the table says what it is.")
-        told[key] = _tuple(cell)
     known: dict[str, Figure] = {}
     for name, column in columns.items():
-        figure = None
+        figure, (table, _, there) = None, column.get("from", "").partition(".")
         if name in row and name not in told:
             figure = read_figure(f"{where}{name!r}", row[name], column, row)
-        elif row.get((origin := column.get("from", "").split("."))[0], "none") != "none":
-            figure = TABLES[origin[0]](row[origin[0]]).get(origin[1])
-        factors = tuple(known[part] for part in column.get("product", ()) if part in known)
-        if factors and len(factors) == len(column["product"]):  # its factors give it its value
-            made = replace(figure or Figure(
-                0.0, units.base_unit(column["unit"])[1], column["direction"], column["scope"],
-                "derived", factors[0].source, all(f.settled for f in factors),
-                column.get("note", "")), factors=factors)
+        elif row.get(table, "none") != "none":
+            figure = TABLES[table](row[table]).get(there)
+        parts = [known.get(part) for part in column.get("product", ())]
+        if parts and all(parts):  # its factors give it its value
+            factors = tuple(filter(None, parts))
+            derived = {"value": 0, "kind": "derived", "source": factors[0].source,
+                       "settled": all(factor.settled for factor in factors)}
+            made = replace(figure or read_figure(where, derived, column, {}), factors=factors)
             figure = made if figure else replace(made, value=made.product())
         if figure:
             known[name] = figure
@@ -124,12 +119,12 @@ class Table(Generic[R]):
 def unknown(name: str, what: str, keys: Mapping[str, Record]) -> str:
     """Say that no record has a name, and which come nearest."""
     close = difflib.get_close_matches(key_of(name), keys, 6, 0)
-    nearest = ", ".join(list(dict.fromkeys(keys[key].name for key in close))[:3])
+    nearest = ", ".join([*dict.fromkeys(keys[key].name for key in close)][:3])
     return f"No {what} is called {name!r}; the nearest names are {nearest}."
 
 
 nvlink = Table(NVLink, "nvlink.toml", "NVLink generation")
-pcie = Table(PCIe, "pcie.toml", "PCIe generation")
+pcie = Table(Record, "pcie.toml", "PCIe generation")
 switch = Table(Switch, "switches.toml", "switch chip")
 gpu = Table(Gpu, "gpus.toml", "GPU")
 system = Table(System, "systems.toml", "system")

@@ -1,6 +1,7 @@
 """The algorithms of the collectives, each as a schedule."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -155,17 +156,13 @@ def pairwise_all_to_all(ranks: int) -> Schedule:
     return schedule(sends(), ranks, ranks, collective="all_to_all", name="pairwise all-to-all")
 
 
-def _folded(ranks: int, chunks: int, core: Iterator[Send]) -> Iterator[Send]:
+def _folded(ranks: int, chunks: int, steps: int, core: Iterable[Send]) -> Iterator[Send]:
     """Let ranks beyond the last power of two hand in their part before and get the sum after."""
     power = 1 << (ranks.bit_length() - 1)
-    steps = 0
-    for rank in range(power, ranks):
-        yield from (send(0, rank, rank - power, c, add=True) for c in range(chunks))
-    for row in core:
-        steps = max(steps, row.step + 1)
-        yield row._replace(step=row.step + 1)
-    for rank in range(power, ranks):
-        yield from (send(steps + 1, rank - power, rank, c) for c in range(chunks))
+    yield from (row._replace(step=row.step + 1) for row in core)
+    for rank, c in product(range(power, ranks), range(chunks)):
+        yield send(0, rank, rank - power, c, add=True)
+        yield send(steps + 1, rank - power, rank, c)
 
 
 def recursive_doubling_all_reduce(ranks: int) -> Schedule:
@@ -185,7 +182,7 @@ def recursive_doubling_all_reduce(ranks: int) -> Schedule:
     levels = ranks.bit_length() - 1
     core = (send(level, rank, rank ^ (1 << level), 0, add=True)
             for level in range(levels) for rank in range(1 << levels))
-    return schedule(_folded(ranks, 1, core), ranks, 1, name="recursive doubling")
+    return schedule(_folded(ranks, 1, levels, core), ranks, 1, name="recursive doubling")
 
 
 def halving_doubling_all_reduce(ranks: int) -> Schedule:
@@ -208,14 +205,13 @@ def halving_doubling_all_reduce(ranks: int) -> Schedule:
     def core() -> Iterator[Send]:
         for level in range(levels):
             span = power >> (level + 1)  # partners are this far apart, and swap this many chunks
-            for rank in range(power):
+            for rank, c in product(range(power), range(span)):
                 other = rank ^ span
-                theirs, mine = other // span * span, rank // span * span
-                for c in range(span):
-                    yield send(level, rank, other, theirs + c, add=True)
-                    yield send(2 * levels - 1 - level, rank, other, mine + c)
+                yield send(level, rank, other, other // span * span + c, add=True)
+                yield send(2 * levels - 1 - level, rank, other, rank // span * span + c)
 
-    return schedule(_folded(ranks, power, core()), ranks, power, name="halving-doubling")
+    sends = _folded(ranks, power, 2 * levels, core())
+    return schedule(sends, ranks, power, name="halving-doubling")
 
 
 def _tree_parent(rank: int, ranks: int) -> int:
@@ -256,11 +252,10 @@ def double_tree_all_reduce(ranks: int, pieces: int = 8) -> Schedule:
     def sends() -> Iterator[Send]:
         for half, parents in enumerate(_double_tree(ranks)):
             depth = [_depth(rank, parents) for rank in range(ranks)]
-            for rank, up in sorted(parents.items()):
-                for piece in range(pieces):
-                    chunk, top = half * pieces + piece, piece + max(depth)
-                    yield send(top - depth[rank], rank, up, chunk, add=True)
-                    yield send(top + depth[rank] - 1, up, rank, chunk)
+            for (rank, up), piece in product(sorted(parents.items()), range(pieces)):
+                chunk, top = half * pieces + piece, piece + max(depth)
+                yield send(top - depth[rank], rank, up, chunk, add=True)
+                yield send(top + depth[rank] - 1, up, rank, chunk)
 
     return schedule(sends(), ranks, 2 * pieces, name="double tree")
 
@@ -284,15 +279,12 @@ def in_switch_all_reduce(ranks: int, pieces: int = 16) -> Schedule:
     """
 
     def sends() -> Iterator[Send]:
-        for piece in range(pieces):
-            for owner in range(ranks):
-                chunk = owner * pieces + piece
-                for rank in range(ranks):
-                    yield send(piece, rank, ranks, chunk, add=True)
-                    if rank != owner:
-                        yield send(piece + 3, ranks, rank, chunk)
-                yield send(piece + 1, ranks, owner, chunk)
-                yield send(piece + 2, owner, ranks, chunk)
+        for piece, owner in product(range(pieces), range(ranks)):
+            chunk = owner * pieces + piece
+            for rank in range(ranks):
+                yield send(piece, rank, ranks, chunk, add=True)
+                yield send(piece + (1 if rank == owner else 3), ranks, rank, chunk)
+            yield send(piece + 2, owner, ranks, chunk)
 
     return schedule(sends(), ranks, ranks * pieces, name="in-switch all-reduce")
 

@@ -31,23 +31,21 @@ def check(id: str, answer: object) -> Check:
 
 
 def _passed(exercise: dict[str, Any]) -> Check:
-    why = words(f"exercise.why.{exercise['id']}")
-    return Check(True, f"{words('exercise.passed')} {why}")
+    return Check(True, f"{words('exercise.passed')} {words('exercise.why.' + exercise['id'])}")
 
 
 def _wrong(said: str, slip: str | None) -> Check:
-    named = answers.slip_sentence(slip) or words("exercise.no_slip")
-    return Check(False, f"{said} {named}", slip)
+    return Check(False, f"{said} {answers.slip_sentence(slip) or words('exercise.no_slip')}", slip)
 
 
 def _check_number(exercise: dict[str, Any], answer: object) -> Check:
     if callable(answer):
         return Check(False, words("exercise.want_number"))
     try:
-        given, truth, slip = answers.judge(exercise, answer)
+        given, _, right, slip = answers.judge(exercise, answer)
     except units.UnitError as error:
         return Check(False, str(error))
-    if answers.near(exercise, given, truth):
+    if right:
         return _passed(exercise)
     return _wrong(words("exercise.wrong", answer=answers.in_unit(given, exercise)), slip)
 
@@ -55,7 +53,7 @@ def _check_number(exercise: dict[str, Any], answer: object) -> Check:
 def _check_function(exercise: dict[str, Any], answer: object) -> Check:
     if not callable(answer):
         return Check(False, words("exercise.want_function", name=exercise["name"]))
-    misses = []
+    misses, slips = [], set()
     for sample in exercise["samples"]:
         given = dict(zip(exercise["parameters"], sample, strict=True))
         truth = answers.compute(exercise, **given)
@@ -65,13 +63,12 @@ def _check_function(exercise: dict[str, Any], answer: object) -> Check:
             # an exception and a missing return speak for themselves, whatever else is wrong
             return got
         if not answers.near(exercise, got, truth):
-            misses.append((call, got, truth, answers.wrong_values(exercise, truth, **given)))
+            told = {"call": call, "got": f"{got:.6g}", "expected": f"{truth:.6g}"}
+            misses.append(words("exercise.wrong_call", **told))
+            slips.add(answers.recognise(exercise, got, truth, **given))
     if not misses:
         return _passed(exercise)
-    calls, values, truths, wrongs = zip(*misses, strict=True)
-    slip = answers.recognise(exercise, values, truths, wrongs)
-    told = {"call": calls[0], "got": f"{values[0]:.6g}", "expected": f"{truths[0]:.6g}"}
-    return _wrong(words("exercise.wrong_call", **told), slip)
+    return _wrong(misses[0], slips.pop() if len(slips) == 1 else None)
 
 
 def _try(function: Callable[..., Any], sample: list[Any], call: str, truth: float) -> float | Check:

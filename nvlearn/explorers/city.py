@@ -3,7 +3,7 @@
 from functools import cache
 
 from nvlearn import catalog, collectives, topology
-from nvlearn.explorers.explorer import Control, Explorer, NumberControl, choice, drawn
+from nvlearn.explorers.explorer import Explorer, NumberControl, choice, drawn
 from nvlearn.figures.city import city_map
 from nvlearn.figures.collective import collective_step
 from nvlearn.figures.drawing import Picture
@@ -20,12 +20,14 @@ RING = collectives.ring_all_reduce(RANKS)
 
 
 @cache
-def pattern(traffic: str) -> list[tuple[int, int]]:
-    """Return who sends to whom; the ring is the widest that the lines of a DGX-1 offer."""
+def pattern(traffic: str, gpus: int = GPUS) -> list[tuple[int, int]]:
+    """Return who sends to whom; the ring of eight is the widest that a DGX-1 offers."""
     if traffic == "all":
-        return topology.all_to_all_pattern(GPUS)
+        return topology.all_to_all_pattern(gpus)
     if traffic == "pair":
-        return [(0, GPUS - 1)]
+        return [(0, gpus - 1)]
+    if traffic == "next" or gpus != GPUS:
+        return topology.neighbour_pattern(gpus)
     mesh = topology.system("DGX-1 V100")
     links = mesh.link_matrix()
     stops = max(topology.rings(mesh), key=lambda ring: links[ring, (*ring[1:], 0)].min())
@@ -34,7 +36,7 @@ def pattern(traffic: str) -> list[tuple[int, int]]:
 
 @cache
 def city(roads: str) -> topology.Topology:
-    """Return eight V100 joined by roads alone, by lines beside them, or by an interchange."""
+    """Return eight V100 joined by roads alone, by lines to some or all, or by an interchange."""
     gpu = catalog.gpu(catalog.system("DGX-1 V100").gpu)
     road, line = gpu.pcie_raw.one_way, gpu.per_link.one_way
     between = catalog.fact("Intel socket link").value.one_way
@@ -43,16 +45,18 @@ def city(roads: str) -> topology.Topology:
         return topology.switched(GPUS, line, wires, name=words("city_explorer.board"))
     if roads == "mesh":
         return topology.with_pcie(topology.system("DGX-1 V100"), road, socket_rate=between)
+    if roads == "full":
+        return topology.with_pcie(topology.full_mesh(GPUS, line), road, socket_rate=between)
     return topology.pcie_tree(GPUS, road, socket_rate=between)
 
 
 def city_explorer() -> Explorer:
     """Return the map of three cities under three kinds of traffic; it opens on a jam."""
-    controls: list[Control] = [
+    controls = [
         choice("city_explorer", "roads", ("pcie", "mesh", "switch"), "pcie"),
         choice("city_explorer", "traffic", TRAFFIC, "all"),
         NumberControl("wish", words("city_explorer.wish"), 1, 60, 1, 12)]
-    return Explorer(city_picture, drawn, controls, city_code)
+    return Explorer(city_picture, drawn, controls)
 
 
 def city_picture(roads: str, traffic: str, wish: float) -> Picture:
@@ -65,21 +69,16 @@ def city_picture(roads: str, traffic: str, wish: float) -> Picture:
     return picture.telling(wanted)
 
 
-def city_code(roads: str, traffic: str, wish: float) -> str:
-    """Return the line of Python that draws these settings."""
-    return f'nvlearn.explorers.city.city_picture("{roads}", "{traffic}", {wish:g})'
-
-
 # --- generations --------------------------------------------------------------
 
 
 def generations_explorer() -> Explorer:
     """Return NVLink and PCIe over the years; it opens as data sheets count, both ways."""
-    controls: list[Control] = [
+    controls = [
         choice("generations_explorer", "directions", (True, False), True),
         choice("generations_explorer", "scale", (False, True), False)]
     return Explorer(
-        lambda directions, scale: (directions, scale), lambda given: generations(*given), controls,
+        lambda directions, scale: generations(directions, scale), drawn, controls,
         lambda directions, scale: f"nvlearn.figures.generations({directions}, {scale})")
 
 
@@ -88,10 +87,10 @@ def generations_explorer() -> Explorer:
 
 def all_reduce_explorer() -> Explorer:
     """Return a ring all-reduce of four GPUs, step by step; it opens after the first."""
-    controls: list[Control] = [
+    controls = [
         NumberControl("step", words("all_reduce_explorer.step"), 0, 2 * (RANKS - 1), 1, 1),
         choice("all_reduce_explorer", "line", ("pcie", "nvlink"), "nvlink")]
-    return Explorer(step_picture, drawn, controls, step_code)
+    return Explorer(step_picture, drawn, controls)
 
 
 def step_picture(step: int, line: str) -> Picture:
@@ -105,8 +104,3 @@ def step_picture(step: int, line: str) -> Picture:
         size=format_size(MESSAGE, binary=True), one=format_time(spent / steps, 3),
         all=format_time(spent, 3), rate=format_rate(rate),
         line=words(f"all_reduce_explorer.line_{line}")))
-
-
-def step_code(step: int, line: str) -> str:
-    """Return the line of Python that draws these settings."""
-    return f'nvlearn.explorers.city.step_picture({step}, "{line}")'

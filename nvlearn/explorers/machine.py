@@ -1,11 +1,11 @@
 """The explorers of real machines: a box for printouts, a fit by hand, the map of winners."""
 
-
 import numpy as np
 
 from nvlearn import field, nccl
 from nvlearn.data import printout, read_table
-from nvlearn.explorers.explorer import Control, Explorer, NumberControl, TextControl, choice, drawn
+from nvlearn.explorers.box import text_field
+from nvlearn.explorers.explorer import Control, Explorer, NumberControl, choice, drawn
 from nvlearn.figures.drawing import Picture
 from nvlearn.figures.reading import drawable, reading
 from nvlearn.figures.sizes import Series, size_curves
@@ -27,9 +27,9 @@ def paste_box(text: str = "") -> Explorer:
         words(f"paste.sample.{row['id']}"): {"text": printout(row["id"]), "gpu": row["gpu"]}
         for row in read_table("printouts")["printout"]}
     start = {"text": text, "gpu": ""} if text else next(iter(samples.values()))
-    controls: list[Control] = [
-        TextControl("text", words("paste.text"), start["text"], "220px"),
-        TextControl("gpu", words("paste.gpu"), start["gpu"])]
+    controls = [
+        Control("text", text_field(words("paste.text"), start["text"], "220px")),
+        Control("gpu", text_field(words("paste.gpu"), start["gpu"]))]
     return Explorer(
         explain, drawn, controls,
         lambda gpu, **_: f'nvlearn.field.read(open("FILE"), {gpu or None!r})',
@@ -48,15 +48,13 @@ def explain(text: str, gpu: str) -> Picture:
 
 def fit_explorer() -> Explorer:
     """Return a line to be laid through a measured table by hand, and what a fit makes of it."""
-    controls: list[Control] = [
+    controls = [
         choice("fit_explorer", "table", TABLES, TABLES[2]),
         NumberControl("latency", words("fit_explorer.latency"), 1, 200, 1, 10),
         NumberControl("bandwidth", words("fit_explorer.bandwidth"), 1, 900, 1, 300),
         choice("fit_explorer", "curve", ("mine", "line", "nccl"), "mine"),
         choice("fit_explorer", "quantity", ("busbw", "time"), "busbw")]
-    return Explorer(
-        fitted, drawn, controls,
-        lambda **at: f"nvlearn.explorers.machine.fitted({', '.join(map(repr, at.values()))})")
+    return Explorer(fitted, drawn, controls)
 
 
 def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: str) -> Picture:
@@ -70,7 +68,7 @@ def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: s
         times, start, rate = nccl.predict(model, "all_reduce", places).time, model.offset, 0.0
     else:
         line = nccl.fit_line(found.sizes, found.times, ranks=found.ranks)
-        start, rate = (latency * US, bandwidth * GB) if curve == "mine" else line[::2][:2]
+        start, rate = (latency * US, bandwidth * GB) if curve == "mine" else line[:2]
         times = start + places * found.factor / rate
     miss = np.abs(times[len(smooth):] / found.times - 1)
     name = words(f"fit_explorer.name_{curve}", latency=format_time(start, 3),
@@ -91,12 +89,10 @@ def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: s
 
 def winner_explorer() -> Explorer:
     """Return what NCCL picks for an all-reduce by size and ranks, on four generations."""
-    controls: list[Control] = [
+    controls = [
         choice("winner_explorer", "machine", MACHINES, MACHINES[2]),
         choice("winner_explorer", "nvls", (True, False), True)]
-    return Explorer(
-        winners, drawn, controls,
-        lambda machine, nvls: f"nvlearn.explorers.machine.winners({machine!r}, {nvls})")
+    return Explorer(winners, drawn, controls)
 
 
 def winners(machine: str, nvls: bool) -> Picture:

@@ -1,16 +1,21 @@
-"""The quiz box: questions one at a time or all, graded by the same function as the text form."""
+"""Boxes that ask: for a prediction before an explorer, and the questions of the quiz.
 
-from collections.abc import Sequence
+They answer by the same functions as the text form.
+"""
+
+from collections.abc import Callable, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as widgets
 
+from nvlearn import answers, quiz
+from nvlearn.explorers.box import Box, button, choices, handler, number_field, paragraph, text_field
 from nvlearn.i18n import words
 from nvlearn.quiz import bank, session
 from nvlearn.quiz.bank import Item
-
-Answer = Any
+from nvlearn.quiz.grading import Grade
 
 
 def quiz_box(what: int | str | Sequence[str] = 1, *, seed: int = 0, one_by_one: bool = True,
@@ -21,153 +26,151 @@ def quiz_box(what: int | str | Sequence[str] = 1, *, seed: int = 0, one_by_one: 
     the box tells at the end, by topic.
     """
     if isinstance(what, int):
-        items = bank.lesson(what)
+        items: Sequence[Item] = bank.lesson(what)
     elif isinstance(what, str) and what.endswith((".yaml", ".yml")):
-        items = tuple(bank.read(bank.Path(what)))
+        items = bank.read(Path(what))
     else:
-        items = tuple(map(bank.find, [what] if isinstance(what, str) else what))
+        items = [bank.find(id) for id in ([what] if isinstance(what, str) else what)]
     return QuizBox(items, seed, one_by_one, at_once)
 
 
-class Question:
+class PredictionBox(Box):
+    """One line for a number, a button that commits it, and what came of it."""
+
+    def __init__(self, id: str) -> None:
+        """Lay out the widgets; an unknown id is told with the known ones."""
+        self.id, self.unit = id, answers.unit(answers.find("predictions", id))
+        self.number = number_field(self.unit)
+        self.number.observe(self.commit, names="value")  # Enter commits as well
+        self.button = button("prediction_box.commit", self.commit)
+        self.committed = ""
+        line = widgets.HBox([self.number, self.button], layout={"flex_flow": "row wrap"})
+        super().__init__("prediction", [line])
+
+    @handler
+    def commit(self, _event: Any) -> None:
+        """Record the number, each once, and show the truth beside it."""
+        given = self.number.value.strip()
+        if given and given == self.committed:
+            return
+        self.committed = given
+        self.tell(quiz.predict(self.id, given) if given else words("prediction_box.empty"))
+
+    def still(self) -> tuple[str, str]:
+        """Return how to commit a number without the box."""
+        still = words("prediction_box.still", id=self.id, unit=self.unit)
+        return f"<p>{escape(still)}</p>", still
+
+
+class Question(Box):
     """One question with its controls, its hints and what came of the answer."""
 
-    def __init__(self, item: Item, seed: int, at_once: bool, done: Any) -> None:
+    def __init__(self, item: Item, seed: int, at_once: bool, done: Callable[[], None]) -> None:
         """Lay out the widgets; `done` is called after each graded answer."""
         self.item, self.seed, self.at_once, self.done = item, seed, at_once, done
-        self.grade: Any = None
+        self.grade: Grade | None = None
         self.hinted = 0
-        self.prompt, self.told = widgets.HTML(), widgets.HTML()
-        self.controls = self._controls()
-        buttons = [("quiz_box.submit", self.submit), ("quiz_box.hint", self.hint),
-                   ("quiz_box.again", self.again)]
-        self.buttons = [widgets.Button(description=words(key), tooltip=words(f"{key}_tip"))
-                        for key, _ in buttons]
-        for button, (_, handler) in zip(self.buttons, buttons, strict=True):
-            button.on_click(handler)
-        self.root = widgets.VBox([self.prompt, *self.controls, widgets.HBox(self.buttons),
-                                  self.told], layout={"max_width": "980px"})
-        self.root.add_class("nv-question")
+        self.prompt, self.controls = widgets.HTML(), controls(item)
+        acts = (self.submit, self.hint, self.again)
+        buttons = [button(f"quiz_box.{act.__name__}", act) for act in acts]
+        super().__init__("question", [self.prompt, *self.controls, widgets.HBox(buttons)])
         self.ask()
 
-    def _controls(self) -> list[Any]:
-        """Return what takes the answer: buttons, boxes to tick, or a field for a number."""
-        item, wide = self.item, {"width": "100%"}
-        keys = [option["key"] for option in item.options]
-        if item.kind == "number":
-            unit = " ".join(filter(None, (item.number["unit"], item.number.get("direction"))))
-            return [widgets.BoundedFloatText(
-                value=0, min=0, max=1e300, description=unit or words("quiz_box.number"),
-                style={"description_width": "initial"}, layout={"width": "330px"})]
-        if item.kind == "single":
-            return [widgets.ToggleButtons(
-                options=keys, value=None, tooltips=[item.say(o["text"]) for o in item.options],
-                style={"button_width": "4em"}, description=words("quiz_box.choice"))]
-        if item.kind == "multiple":
-            return [widgets.Checkbox(description=f"{option['key']}  {item.say(option['text'])}",
-                                     indent=False, layout=wide) for option in item.options]
-        self.order = widgets.HTML()
-        made = [widgets.Button(description=key, layout={"width": "4em"},
-                               tooltip=item.say(option["text"]))
-                for key, option in zip(keys, item.options, strict=True)]
-        for button in made:
-            button.on_click(self.pick)
-        self.picked: list[str] = []
-        return [widgets.HBox(made), self.order]
-
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> Any:
         """What the controls hold."""
-        if self.item.kind == "order":
-            return self.picked
-        if self.item.kind == "multiple":
-            keys = [option["key"] for option in self.item.options]
-            return [key for key, box in zip(keys, self.controls, strict=True) if box.value]
-        value = self.controls[0].value
-        return (value or None) if self.item.kind == "number" else value
+        held = [control.value for control in self.controls]
+        if self.item.kind != "multiple":
+            return held[0]
+        return [key for key, ticked in zip(self.item.keys, held, strict=True) if ticked]
 
     def ask(self) -> None:
-        """Show the question; options are listed where the buttons carry only letters."""
-        head, *lines = session.text(self.item, self.seed).split("\n")
-        listed = "" if self.item.kind == "multiple" else "<br>".join(map(escape, lines[1:]))
-        self.prompt.value = (f'<p style="color:var(--jp-ui-font-color2,#53606B)">{escape(head)}'
-                             f"</p><p>{escape(lines[0])}</p><p>{listed}</p>")
+        """Show the question; options are listed where the controls carry only letters."""
+        self.prompt.value = paragraph(
+            session.text(self.item, self.seed, listed=self.item.kind != "multiple"))
 
-    def say(self, lines: Sequence[str]) -> None:
-        """Show what came of an answer, or a hint."""
-        told = "".join(f"<p>{escape(line)}</p>" for line in lines if line)
-        self.told.value = f'<div role="status">{told}</div>'
-
-    def pick(self, button: Any) -> None:
-        """Take the next place of an order."""
-        if button.description not in self.picked:
-            self.picked.append(button.description)
-        self.order.value = escape(" → ".join(self.picked))
-
-    def submit(self, _button: Any = None) -> None:
+    @handler
+    def submit(self, _button: Any) -> None:
         """Grade and keep the answer."""
-        try:
-            self.grade, kept = session.submit(self.item, self.answer, self.seed)
-            told = self.grade.told if self.at_once else self.grade.told[:0]
-            self.say([*(told or [words("quiz_box.kept")]), kept])
-        except Exception as error:  # any fault must be seen, whatever its kind
-            self.say([words("explorer.error", error=error)])
+        self.grade, kept = session.submit(self.item, self.answer, self.seed)
+        now = self.at_once or self.grade.outcome == "unanswered"
+        told = self.grade.told if now else [words("quiz_box.kept")]
+        self.tell("\n".join(filter(None, [*told, kept])))
         self.done()
 
-    def hint(self, _button: Any = None) -> None:
+    @handler
+    def hint(self, _button: Any) -> None:
         """Show the next hint below those shown."""
-        self.hinted = min(self.hinted + 1, len(self.item.hints))
-        self.say([self.item.say(hint, self.seed) for hint in self.item.hints[: self.hinted]])
+        self.hinted += 1
+        hints = self.item.hints[: self.hinted]
+        self.tell("\n".join(self.item.say(hint, self.seed) for hint in hints))
 
-    def again(self, _button: Any = None) -> None:
+    @handler
+    def again(self, _button: Any) -> None:
         """Clear the answer; a number is asked with other values."""
         self.seed += self.item.kind == "number"
         for control in self.controls:
-            if hasattr(control, "value") and self.item.kind != "order":
-                control.value = {"number": 0, "single": None}.get(self.item.kind, False)
-        if self.item.kind == "order":
-            self.picked, self.order.value = [], ""
-        self.told.value = ""
+            control.value = {"single": None, "multiple": False}.get(self.item.kind, "")
+        self.tell()
         self.ask()
 
 
-class QuizBox:
+def controls(item: Item) -> list[widgets.ValueWidget]:
+    """Return what takes the answer: buttons, boxes to tick, or a field."""
+    if item.kind == "single":
+        return [choices(words("quiz_box.choice"), item.keys)]
+    if item.kind == "multiple":
+        return [widgets.Checkbox(
+            description=f"{option['key']}  {item.say(option['text'])}", indent=False,
+            layout={"width": "100%"}) for option in item.options]
+    if item.kind == "number":
+        return [number_field(answers.unit(item.number))]
+    return [text_field(words("quiz_box.choice"), placeholder=words("quiz_box.order"))]
+
+
+class QuizBox(Box):
     """Questions, the way through them, and how far it is."""
 
     def __init__(self, items: Sequence[Item], seed: int, one_by_one: bool, at_once: bool) -> None:
         """Lay out the widgets and show the first question."""
-        self.questions = [Question(item, seed, at_once, self.tell) for item in items]
+        self.questions = [Question(item, seed, at_once, self.count) for item in items]
         self.at, self.one_by_one, self.at_once = 0, one_by_one, at_once
-        self.back, self.next = (
-            widgets.Button(description=words(f"quiz_box.{name}")) for name in ("back", "next"))
-        self.back.on_click(lambda _: self.go(self.at - 1))
-        self.next.on_click(lambda _: self.go(self.at + 1))
-        self.bar, self.place = widgets.HTML(), widgets.VBox()
-        head = [widgets.HBox([self.back, self.next, self.bar])] if one_by_one else [self.bar]
-        self.root = widgets.VBox([*head, self.place])
-        self.root.add_class("nv-quiz")
+        self.place = widgets.VBox()
+        self.back = button("quiz_box.back", lambda _: self.go(self.at - 1))
+        self.next = button("quiz_box.next", lambda _: self.go(self.at + 1))
+        way = [widgets.HBox([self.back, self.next])] if one_by_one else []
+        super().__init__("quiz", [self.place, *way])
         self.go(0)
 
+    @handler
     def go(self, at: int) -> None:
         """Show another question, or all."""
         self.at = min(max(at, 0), len(self.questions) - 1)
         shown = self.questions[self.at : self.at + 1] if self.one_by_one else self.questions
         self.place.children = [question.root for question in shown]
         self.back.disabled, self.next.disabled = self.at == 0, self.at == len(self.questions) - 1
-        self.tell()
+        self.count()
 
-    def tell(self) -> None:
+    def count(self) -> None:
         """Say how far it is; after the last answer also how it went, by topic."""
         grades = [q.grade for q in self.questions if q.grade and q.grade.outcome != "unanswered"]
-        lines = [words("quiz_box.bar", at=self.at + 1, done=len(grades), of=len(self.questions))]
-        if len(grades) == len(self.questions):
-            lines += [words("quiz_box.score", score=f"{sum(g.score for g in grades):.3g}",
-                            of=len(grades))]
-            lines += [] if self.at_once else session.report(q.item.id for q in self.questions)
-        self.bar.value = f'<span role="status">{"<br>".join(map(escape, lines))}</span>'
+        of = len(self.questions)
+        lines = [words("quiz_box.bar", at=self.at + 1, done=len(grades), of=of)]
+        if len(grades) == of:
+            score = sum(grade.score for grade in grades)
+            lines.append(words("quiz_box.score", score=f"{score:.3g}", of=of))
+            if not self.at_once:
+                lines += session.report([question.item for question in self.questions])
+                for question, grade in zip(self.questions, grades, strict=True):
+                    question.tell("\n".join(grade.told))
+        self.tell("\n".join(lines))
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        still = "\n\n".join(session.text(q.item, q.seed) for q in self.questions)
-        still += "\n\n" + words("quiz_box.still")
-        html = f"<pre style=\"white-space:pre-wrap\">{escape(still)}</pre>"
-        return {**self.root._repr_mimebundle_(), "text/html": html, "text/plain": still}
+    def still(self) -> tuple[str, str]:
+        """Return all questions as text, and how to answer them without the box."""
+        asked = [session.text(question.item, question.seed) for question in self.questions]
+        still = "\n\n".join([*asked, words("quiz_box.still")])
+        look = "white-space:pre-wrap;word-break:normal"  # JupyterLab's own would cut words
+        return f'<pre style="{look}">{escape(still)}</pre>', still
+
+
+prediction_box = PredictionBox  # the name that lessons use, beside `quiz_box`

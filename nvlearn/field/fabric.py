@@ -27,9 +27,9 @@ class Fabric:
     @property
     def generation(self) -> str | None:
         """The generation, if all candidates share it; that of GA102 is a kind of 3.0."""
-        names = {g.nvlink.split(" (")[0] for g in self.candidates}
         exact = {g.nvlink for g in self.candidates}
-        return (exact if len(exact) == 1 else names).pop() if len(names) == 1 else None
+        names = {name.split(" (")[0] for name in exact}
+        return min(exact if len(exact) == 1 else names) if len(names) == 1 else None
 
     @property
     def per_link(self) -> float | None:
@@ -38,29 +38,24 @@ class Fabric:
         return rates.pop() if len(rates) == 1 else None
 
 
-def link_count(gpu: Gpu) -> int | None:
-    """Return how many NVLinks a GPU has; None if the tables do not say."""
-    links = gpu.get("links")
-    return links.count if links else None
+def link_count(gpu: Gpu | None) -> int:
+    """Return how many NVLinks a GPU has; 0 if it has none or the tables do not say."""
+    links = gpu.get("links") if gpu else None
+    return links.count if links else 0
 
 
 def soldered(gpu: Gpu) -> bool:
     """Tell whether a GPU sits on a board that joins it, rather than taking a bridge."""
-    return "bridge" not in gpu.note and ("SXM" in gpu.name or (link_count(gpu) or 0) >= 6)
+    return "bridge" not in gpu.note and ("SXM" in gpu.name or link_count(gpu) >= 6)
 
 
-def islands(counts: Counts) -> list[list[int]]:
+def islands(counts: Counts) -> list[set[int]]:
     """Return the groups of GPUs that NVLink joins."""
-    left, groups = set(range(len(counts))), []
-    while left:
-        group, edge = [], [min(left)]
-        while edge:
-            here = edge.pop()
-            if here in left:
-                left.remove(here)
-                group.append(here)
-                edge += [there for there in left if counts[here][there]]
-        groups.append(sorted(group))
+    groups: list[set[int]] = []
+    for i, row in enumerate(counts):
+        group = {i, *(j for j, links in enumerate(row) if links)}
+        met = [other for other in groups if other & group]
+        groups = [other for other in groups if other not in met] + [group.union(*met)]
     return groups
 
 
@@ -72,11 +67,10 @@ def analyse(counts: Counts, grace: bool, stated: Gpu | None) -> Fabric:
     kind = kind_of(counts, grace, stated)
     links = [links_of(i, counts, kind) for i in range(len(counts))]
     fabric = Fabric(kind, links, candidates(kind, links, counts))
-    if stated:
-        own = link_count(stated)
-        fits = stated.get("per_link") and (own is None or own >= fabric.most)
-        fabric = Fabric(kind, links, (stated,) if fits else ())
-    return fabric
+    if not stated:
+        return fabric
+    fits = stated.get("per_link") and (link_count(stated) or fabric.most) >= fabric.most
+    return Fabric(kind, links, (stated,) if fits else ())
 
 
 def kind_of(counts: Counts, grace: bool, stated: Gpu | None) -> str:
@@ -86,15 +80,17 @@ def kind_of(counts: Counts, grace: bool, stated: Gpu | None) -> str:
         return "none" if cells and None not in cells else "unknown"
     if max(sum(c or 0 for c in row) for row in counts) > MOST_LINKS:
         return "switch"
-    group = max(islands(counts), key=len)
+    groups = islands(counts)
+    group = max(groups, key=len)
     inside = {counts[i][j] for i in group for j in group if i != j} - {None}
     top = max(c for c in inside if c)
     if len(group) == 2:
         hidden = len(counts) == 2 and top in SWITCHED and not (stated and not soldered(stated))
         return "unknown" if hidden else "pairs"
-    if top not in SWITCHED or len(inside) > 1:
+    apart = sum(len(group) > 2 for group in groups) > 1  # a switch would join them
+    if top not in SWITCHED or len(inside) > 1 or apart:
         return "mesh"
-    own = (stated and link_count(stated)) or (top if top > 6 else 0)
+    own = link_count(stated) or (top if top > 6 else 0)
     return "switch" if own == top else "mesh" if grace or own > top else "unknown"
 
 

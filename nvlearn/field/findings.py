@@ -1,9 +1,9 @@
 """Findings: what a printout shows to be normal, suspicious or broken, each with its advice."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from nvlearn.data import read_table
 from nvlearn.i18n import words
@@ -21,7 +21,7 @@ class Finding:
 
     code: str
     severity: str
-    gpus: tuple[int, ...]
+    gpus: list[int]
     text: str
 
     @property
@@ -29,36 +29,30 @@ class Finding:
         """One line that says what to do."""
         return str(codes()[self.code]["advice"])
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the finding in the form of `nvlearn read --json`."""
-        return {**asdict(self), "gpus": list(self.gpus)}
 
+class Document:
+    """A printout that was read; what it holds are its attributes."""
 
-class Document(Protocol):
-    """A printout that was read."""
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What it shows to be normal, suspicious or broken."""
+    kind: ClassVar[str]
+    findings: Sequence[Finding]
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of `nvlearn read --json`."""
+        return {"kind": self.kind, **vars(self), "findings": [vars(f) for f in self.findings]}
 
     def in_words(self) -> str:
         """Return it in words."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Unsupported:
+class Unsupported(Document):
     """A printout of another tool: named, not read."""
 
+    kind = "unsupported"
     what: str
     reason: str
-    findings: tuple[Finding, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of `nvlearn read --json`."""
-        return {"kind": "unsupported", **asdict(self), "findings": []}
+    findings: Sequence[Finding] = ()
 
     def in_words(self) -> str:
         """Return it in words."""
@@ -71,9 +65,9 @@ def codes() -> dict[str, dict[str, str]]:
     return read_table("findings")
 
 
-def found(code: str, gpus: Iterable[int] = (), section: str = "field", **values: object) -> Finding:
+def found(code: str, gpus: Iterable[int] = (), **values: object) -> Finding:
     """Return a finding; its severity is that of the code, its text the word of that name."""
-    named = tuple(gpus)
+    named, section = list(gpus), "nccl_log" if code.startswith("log_") else "field"
     text = words(f"{section}.{code}", gpus=gpu_names(named), **values)
     return Finding(code, codes()[code]["severity"], named, text)
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nvlearn import catalog
-from nvlearn.field.findings import Finding, in_words
-from nvlearn.field.nccl_rows import Row, Run, mean, scan
+from nvlearn import catalog, nccl
+from nvlearn.field.findings import Document, in_words
+from nvlearn.field.nccl_rows import Floats, Run, Table, average, scan
 from nvlearn.field.verdicts import judge
 from nvlearn.formulas import PASSES
 from nvlearn.i18n import words
@@ -27,52 +25,40 @@ ROUNDING = {"float": 1e-5, "double": 1e-12, "half": 1e-2, "bfloat16": 1e-1}
 NEAR = 0.002  # how near a factor must come to that of a number of ranks
 
 
-class Point(NamedTuple):
-    """A row with a size, a time and a bandwidth out of place: bytes, us, GB/s."""
-
-    size: float
-    time: float
-    algbw: float
-    busbw: float
-
-    @property
-    def pace(self) -> float:
-        """Size / time over the printed algbw: 1 unless a column means something else."""
-        return self.size / 1e3 / self.time / self.algbw
+def read(lines: Sequence[str], stated: catalog.Gpu | None = None) -> list[tuple[int, Document]]:
+    """Read every table of sizes, type and operator, each with the line its run begins at."""
+    found = ((run, run.tables()) for run in scan(lines))
+    return [(run.start, Log(run, table, len(tables), stated))
+            for run, tables in found for table in tables]
 
 
-def sniff(lines: Sequence[str]) -> list[range]:
-    """Return where the printouts of nccl-tests stand."""
-    return [range(run.start, run.stop) for run in scan(lines)]
+class Log(Document):
+    """One table: what was run, over which sizes, and what follows from it.
 
+    Bytes, us, GB/s and GB/s of the rows with a size, a time and a bandwidth out of place stand in
+    size, time, algbw and busbw, by size.
+    """
 
-def read(lines: Sequence[str], gpu: str | None = None) -> list[Log]:
-    """Return a document for each table of sizes, type and operator; `gpu` states the GPU."""
-    found = ((run, run.tables() or [[]]) for run in scan(lines))
-    return [Log(run, rows, len(tables), gpu) for run, tables in found for rows in tables]
-
-
-class Log:
-    """One table: what was run, over which sizes, and what follows from it."""
-
-    def __init__(self, run: Run, rows: list[Row], tables: int, gpu: str | None) -> None:
+    def __init__(self, run: Run, table: Table, tables: int, stated: catalog.Gpu | None) -> None:
         """Take a table, how many the run has, and the GPU as stated."""
-        self.run, self.rows, self.tables = run, rows, tables
-        points = [Point(r.size, *(cell or 0.0 for cell in r.out[:3])) for r in rows]
-        points = sorted(p for p in points if min(p[:3]) > 1e-6 and p.busbw >= 0)
-        paces = [p.pace for p in points if p.algbw >= 0.5] or [1.0]
-        self.unit = 1000.0 if median(paces) > 300 else 1.0  # the first versions printed ms
-        old, self.old = median(paces) / self.unit, False
-        if 1.03 < old < 2.1 and rows[-1].redop in ("", "none"):  # an all_gather before June 2020
-            self.old, points = True, [p._replace(algbw=p.algbw * old) for p in points]
-        self.points = [p._replace(time=p.time * self.unit) for p in points]
+        self.run, self.table, self.tables, self.rows = run, table, tables, len(table.size)
+        points = np.array([table.size, *table.out[:3]])
+        points = points[:, (points[:3] > 1e-6).all(axis=0) & (points[3] >= 0)]
+        self.size, self.time, self.algbw, self.busbw = points[:, np.lexsort(points[1::-1])]
+        pace = median(self.pace[self.algbw >= 0.5].tolist() or [1.0])
+        if pace > 300:  # the first versions printed ms
+            self.time, pace = self.time * 1e3, pace / 1e3
+        self.old = 1.03 < pace < 2.1 and table.redop in ("", "none")
+        if self.old:  # an all_gather before June 2020
+            self.algbw = self.algbw * pace
         names = Counter(name for _, _, name in run.devices.values() if name)
         self.device = names.most_common(1)[0][0] if names else ""
-        self.gpu = catalog.gpu.find(gpu or self.device or "?")
+        self.gpu = stated or catalog.gpu.find(self.device or "?")
         rccl = "kin" in run.said or "AMD" in self.device or "Radeon" in self.device
         self.tool = "rccl-tests" if rccl else "nccl-tests"
-        self.peak = max(rows, key=lambda r: r.out.busbw or 0, default=None)
-        self.peak_rate = (self.peak.out.busbw or 0.0) * GB if self.peak else 0.0
+        rates = zip(table.out.busbw.tolist(), table.size.tolist(), strict=True)
+        peak: tuple[float, float] = max(rates, key=lambda pair: pair[0], default=(0.0, 0.0))
+        self.peak, self.peak_size = peak
         self.spread = self._spread()
         self.told = self._told()
         self.collective = self._collective()
@@ -82,25 +68,34 @@ class Log:
         solved = self.solve(self.passes)
         solved = [n for n in solved if not n % 8] if len(solved) > 1 else solved
         self.ranks = fitting[0] if fitting else solved[0] if len(solved) == 1 else None
+        self.wrong, self.fit = self._wrong(), self._fit()
+        self.findings = judge(self)
+
+    @property
+    def pace(self) -> Floats:
+        """Size / time over the printed algbw: 1 unless a column means something else."""
+        pace: Floats = self.size / 1e3 / self.time / self.algbw
+        return pace
 
     def _spread(self) -> tuple[float, float] | None:
         """Between what busbw/algbw lies, by the digits of the rows that say it best."""
-        best = sorted(self.points, key=lambda p: p.algbw)[-8:]
-        if not best:
+        best = self.algbw.argsort()[-8:]
+        algbw, busbw = self.algbw[best], self.busbw[best]
+        if not best.size:
             return None
-        ends = [(max(p.busbw - off, 0.0) / (p.algbw + off),
-                 (p.busbw + off) / max(p.algbw - off, p.algbw / 9))
-                for p in best for off in [0.05 if p.busbw >= 1000 else 0.005]]
-        low, high = max(low for low, _ in ends), min(high for _, high in ends)
-        last = best[-1].busbw / best[-1].algbw
+        off = np.where(busbw >= 1000, 0.05, 0.005)  # half of the last digit
+        low = float(((busbw - off).clip(0) / (algbw + off)).max())
+        high = float(((busbw + off) / np.maximum(algbw - off, algbw / 9)).min())
+        last = float(busbw[-1] / algbw[-1])
         slack = 0.01 if self.old else 0.0
         return (low - slack, high + slack) if low <= high else (last - NEAR, last + NEAR)
 
     def _told(self) -> list[int]:
         """Numbers of ranks that the lines around the table name, the surest first."""
-        numbers, ranks = self.run.numbers, self.run.said.get("ranks")
-        row = next((r for r in reversed(self.rows) if r.elements and r.dtype in BYTES), None)
-        self.share = round(row.size / row.elements / BYTES[row.dtype]) if row else 1
+        numbers, ranks, table = self.run.numbers, self.run.said.get("ranks"), self.table
+        rows = zip(table.size[::-1], table.elements[::-1], strict=True)
+        size, count = next((row for row in rows if row[1]), (0, 1))
+        self.share = max(round(size / count / BYTES.get(table.dtype, math.inf)), 1)
         found = [max(self.run.devices, default=-1) + 1, int(ranks[1][:9]) if ranks else 0]
         gpus = [numbers.get("g", 1) * numbers.get("p", 1), self.share,
                 numbers.get("nGpus", 0) * numbers.get("nThread", 1)]
@@ -131,20 +126,19 @@ class Log:
         """Return the collective that factor, operator, root and checks leave, or None."""
         if not self.spread or self.spread[1] < NEAR:
             return None
-        factor, row = sum(self.spread) / 2, self.rows[-1]
-        reduces, rooted = row.redop not in ("", "none"), row.root >= 0
-        out = any(r.out.wrong is not None for r in self.rows)
-        back = any(r.back.wrong is not None for r in self.rows)
+        factor, table = sum(self.spread) / 2, self.table
+        reduces, rooted = table.redop not in ("", "none"), table.root >= 0
+        out, back = (not np.isnan(half.wrong).all() for half in (table.out, table.back))
         if factor > 1 + NEAR:
             return "all_reduce"
         if factor > 1 - NEAR and self.share == 1:
             if rooted:
                 return "reduce" if reduces else "broadcast"
-            alone = out and not back and row.back.time is not None
+            alone = out and not back and not np.isnan(table.back.time[-1])
             return "sendrecv" if alone or max(self.told, default=2) > 2 else "all_reduce"
-        if reduces or rooted or not row.dtype or not (out or not row.redop):
+        if reduces or rooted or not table.dtype or not (out or not table.redop):
             return "reduce_scatter" if reduces else None
-        return "all_gather" if back or not row.redop else "alltoall"
+        return "all_gather" if back or not table.redop else "alltoall"
 
     @property
     def factor(self) -> float | None:
@@ -153,21 +147,19 @@ class Log:
             return self.passes * (self.ranks - 1) / self.ranks if self.passes else 1.0
         return round(sum(self.spread) / 2, 4) if self.spread else None
 
-    @cached_property
-    def wrong(self) -> int | None:
+    def _wrong(self) -> int | None:
         """Wrong values, 0, or None if nothing was checked."""
-        cells = [(h.wrong, r.dtype) for r in self.rows for h in (r.out, r.back)
-                 if h.wrong is not None]
+        wrong = np.concatenate([self.table.out.wrong, self.table.back.wrong])
+        wrong = wrong[~np.isnan(wrong)]
         bounds = self.run.said.get("bounds")
         failed, verdict = (int(bounds[1][:18]), bounds[2]) if bounds else (0, "")
-        if any(0 < w < 1 for w, _ in cells):  # the old column: the largest error, not a count
-            cells = [(float(w > ROUNDING.get(t, 0) and verdict != "OK"), t) for w, t in cells]
-        bad = [w for w, _ in cells]
-        if verdict == "FAILED" and not any(bad):
+        if ((wrong > 0) & (wrong < 1)).any():  # the old column: the largest error, not a count
+            wrong = (wrong > ROUNDING.get(self.table.dtype, 0)) * float(verdict != "OK")
+        if verdict == "FAILED" and not wrong.any():
             return failed or None
-        bare = verdict == "OK" and self.run.numbers.get("validation") and not any(
-            r.back.time is not None for r in self.rows)
-        return round(sum(bad)) if bad else 0 if bare else None
+        half = np.isnan(self.table.back.time).all()  # a column of results was taken away
+        unsaid = 0 if verdict == "OK" and self.run.numbers.get("validation") and half else None
+        return round(float(wrong.sum())) if wrong.size else unsaid
 
     @property
     def nodes(self) -> int | None:
@@ -178,41 +170,34 @@ class Log:
             return None
         return max(Counter(i for _, i, _ in devices).values()) if hosts == {""} else len(hosts)
 
-    @cached_property
-    def fit(self) -> dict[str, Any] | None:
+    def _fit(self) -> dict[str, Any] | None:
         """The line T = L + wire/B through the times out of place, or None."""
-        if not self.factor or self.ranks == 1 or len({p.size for p in self.points}) < 2:
+        if not self.factor or self.ranks == 1 or self.size[0] == self.size[-1]:
             return None
-        wire, time = np.array([(p.size * self.factor, p.time * US) for p in self.points]).T
         with np.errstate(all="ignore"):
-            return fit_line(wire, time)
-
-    @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """What is normal, suspicious or broken."""
-        return judge(self)
+            return fit_line(self.size * self.factor, self.time * US)
 
     def as_json(self) -> dict[str, Any]:
         """Return the document in the form of `nvlearn read --json`."""
-        first, average = self.rows[0] if self.rows else None, mean(self.rows)
+        computed = average(np.array([self.table.out.busbw, self.table.back.busbw]))
         return {
             "kind": "nccl-tests", "tool": self.tool, "collective": self.collective,
             "ranks": self.ranks, "nodes": self.nodes, "gpu": self.gpu.name if self.gpu else None,
-            "dtype": (first and first.dtype) or None, "redop": (first and first.redop) or None,
-            "rows": len(self.rows), "factor": self.factor,
-            "peak_busbw": self.peak.out.busbw if self.peak else None,
-            "peak_bytes": round(self.peak.size) if self.peak else None,
+            "dtype": self.table.dtype or None, "redop": self.table.redop or None,
+            "rows": self.rows, "factor": self.factor,
+            "peak_busbw": self.peak if self.rows else None,
+            "peak_bytes": round(self.peak_size) if self.rows else None,
             "avg_busbw_reported": self.run.average,
-            "avg_busbw_computed": None if average is None else round(average, 4),
-            "wrong": self.wrong, "fit": self.fit, "findings": [f.as_json() for f in self.findings]}
+            "avg_busbw_computed": None if computed is None else round(computed, 4),
+            "wrong": self.wrong, "fit": self.fit, "findings": [vars(f) for f in self.findings]}
 
     def in_words(self) -> str:
         """Return what the log says in sentences, then the findings with their advice."""
-        say = {"what": {"tool": self.tool, "ranks": self.ranks or "?", "rows": len(self.rows),
+        say = {"what": {"tool": self.tool, "ranks": self.ranks or "?", "rows": self.rows,
                         "name": self.collective or words("nccl_log.some_collective")}}
-        if self.peak and self.ranks != 1:
-            say["peak"] = {"rate": format_rate(self.peak_rate, digits=5),
-                           "size": format_size(self.peak.size, binary=True)}
+        if self.rows and self.ranks != 1:
+            say["peak"] = {"rate": format_rate(self.peak * GB, digits=5),
+                           "size": format_size(self.peak_size, binary=True)}
             say["meaning"] = {"factor": f"{self.factor or 1:.4g}"}
         if self.fit:
             say["fit"] = {"latency": format_time(self.fit["latency_us"] * US, digits=3),
@@ -227,22 +212,14 @@ class Log:
         return "\n".join([*lines, *in_words(self.findings)])
 
 
-def fit_line(wire: NDArray[Any], time: NDArray[Any]) -> dict[str, Any] | None:
-    """Return start-up and bandwidth of T = L + wire/B, both at least 0, by relative errors.
-
-    A few rounds give less weight to rows that the line misses (nccl changes its protocol there).
-    """
-    error = np.zeros_like(time)
-    for _ in range(6):
-        weight = 1 / (time * time * np.maximum(error, 0.02))
-        total, across, up = weight.sum(), (weight * wire).sum(), (weight * time).sum()
-        both, square = (weight * wire * time).sum(), (weight * wire * wire).sum()
-        slope = max((total * both - across * up) / (total * square - across * across), 0.0)
-        start = (up - slope * across) / total
-        start, slope = (start, slope) if start >= 0 else (0.0, both / square)
-        error = abs(start + slope * wire - time) / time
-    if not slope > 0 or not math.isfinite(start + 1 / slope + error.max()):
+def fit_line(wire: Floats, time: Floats) -> dict[str, Any] | None:
+    """Return start-up and bandwidth of T = L + wire/B; None where the times do not grow."""
+    try:
+        line = nccl.fit_line(wire, time, "broadcast")  # whose factor is 1: the bytes are the wire's
+    except ValueError:
         return None
-    numbers = {"latency_us": start / US, "bandwidth_gb_per_s": 1 / slope / GB,
-               "median_error": np.median(error), "worst_error": error.max()}
-    return {key: round(float(v), 4) for key, v in numbers.items()} | {"points": len(time)}
+    numbers = {"latency_us": line.latency / US, "bandwidth_gb_per_s": line.bandwidth / GB,
+               "median_error": line.left.median, "worst_error": line.left.worst}
+    if not all(map(math.isfinite, numbers.values())):
+        return None
+    return {key: round(v, 4) for key, v in numbers.items()} | {"points": len(time)}

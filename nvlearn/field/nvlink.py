@@ -1,8 +1,8 @@
 """Read what `nvidia-smi nvlink --status` prints: which links of each GPU are up."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -13,9 +13,9 @@ from nvlearn.i18n import words
 from nvlearn.units import GB, format_rate
 
 GPU = re.compile(r"\bGPU (\d{1,4}): *([^(]{0,80})(\([^)]*)?(\))?")
-LINK = re.compile(r"\bLink (\d{1,3})(?:: *(?:(\d+\.?\d*) GB/s|(<?inactive>?)))?(.*)", re.IGNORECASE)
-DEAD = re.compile(r"all links are inactive", re.IGNORECASE)
-MOST_GPUS, MOST_LISTS = 2048, 64
+LINK = re.compile(r"\bLink (\d{1,3})(?:: *(?:(\d+\.?\d*) GB/s|<?((?i:inactive|sleep))>?))?(.*)")
+DEAD = re.compile(r"all links are in[Aa]ctive|not have or support")
+MOST_GPUS = 2048
 
 
 @dataclass
@@ -26,41 +26,32 @@ class Gpu:
     name: str
     torn: bool
     rates: dict[int, float | None] = field(default_factory=dict)
-    dead: bool = False
-    other: bool = False
+    dead: bool = False  # instead of its links stands that none is up
+    other: bool = False  # capabilities, errors or peers of links, not their state
 
-    @property
-    def up(self) -> int:
-        """Links that are trained."""
-        return sum(bool(rate) for rate in self.rates.values())
-
-    def status(self, expected: int | None) -> dict[str, Any]:
+    def status(self, expected: int) -> dict[str, Any]:
         """Return the GPU in the form of `nvlearn read --json`."""
-        known = bool(self.rates) or self.dead
-        whole = known and not self.torn and None not in self.rates.values()
-        whole &= self.dead or len(self.rates) >= (expected or 1)
-        rates = [rate for rate in self.rates.values() if rate]
-        nominal = [nominal_rate(rate) for rate in rates]
-        sure = whole and None not in nominal
-        down = sum(rate == 0 for rate in self.rates.values()) or (self.dead and expected) or 0
+        rates, known = self.rates.values(), bool(self.rates) or self.dead
+        whole = self.dead or (len(rates) >= max(expected, 1) and None not in rates)
+        whole = whole and not self.torn
+        nominal = [nominal_rate(rate) for rate in rates if rate]
+        down = sum(rate == 0 for rate in rates) or (expected if self.dead else 0)
         return {
-            "index": self.index, "name": self.name, "up": self.up if known else None,
+            "index": self.index, "name": self.name, "up": len(nominal) if known else None,
             "down": down if known else None,
-            "gb_per_s_raw": round(sum(rates), 3) if whole else None,
-            "gb_per_s_one_way": sum(n or 0 for n in nominal) if sure else None, "complete": whole}
+            "gb_per_s_raw": round(sum(rate or 0 for rate in rates), 3) if whole else None,
+            "gb_per_s_one_way": sum(n or 0 for n in nominal)
+            if whole and None not in nominal else None,
+            "complete": whole}
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Document):
     """The state of the NVLinks of each GPU."""
 
+    kind = "nvlink-status"
     gpus: list[dict[str, Any]]
     findings: tuple[Finding, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of `nvlearn read --json`."""
-        listed = [f.as_json() for f in self.findings]
-        return {"kind": "nvlink-status", **asdict(self), "findings": listed}
 
     def in_words(self) -> str:
         """Say of each GPU how many links are up and what they carry."""
@@ -82,27 +73,25 @@ def nominal_rate(printed: float) -> float | None:
     return nominal if abs(near - printed) <= 0.06 * near else None
 
 
-def read(lines: Sequence[str]) -> list[tuple[int, Document]]:
-    """Read every list of links in a paste, each with the line it begins at."""
+def read(lines: list[str]) -> list[tuple[int, Document]]:
+    """Take every list of links out of a paste, each with the line it begins at."""
     lists: list[tuple[int, list[Gpu]]] = []
+    gpus: list[Gpu] = []
     for at, line in enumerate(lines):
-        if match := "GPU" in line and GPU.search(line):
-            index, name = int(match[1]), match[2].strip()
-            gpus = lists[-1][1] if lists else []
-            if not gpus or index <= gpus[-1].index or len(gpus) >= MOST_GPUS:
-                if len(lists) == MOST_LISTS:
-                    break
+        if "GPU " in line and (match := GPU.search(line)):
+            gpu = Gpu(int(match[1]), match[2].strip(), bool(match[3]) and not match[4])
+            if not gpus or gpu.index <= gpus[-1].index or len(gpus) >= MOST_GPUS:
                 lists.append((at, gpus := []))
-            gpus.append(Gpu(index, name, torn=bool(match[3]) and not match[4]))
-        elif lists and (match := "Link " in line and LINK.search(line)):
-            here = lists[-1][1][-1]
+            gpus.append(gpu)
+        elif gpus and "Link " in line and (match := LINK.match(line, line.index("Link "))):
             rate = float(match[2]) if match[2] else 0.0 if match[3] else None
             if rate is None and match[4].strip(": <inactve0123456789.GB/s"):
-                here.other = True  # capabilities, errors or peers, not the state
+                gpus[-1].other = True
             else:
-                here.rates[int(match[1])] = rate
-        elif lists and "all links" in line and DEAD.search(line):
-            lists[-1][1][-1].dead = True
+                gpus[-1].rates[int(match[1])] = rate
+            lines[at] = ""
+        if gpus and ("all links" in line or "support" in line):
+            gpus[-1].dead |= bool(DEAD.search(line))
     told = [(at, gpus) for at, gpus in lists if any(g.rates or g.dead or g.other for g in gpus)]
     return [(at, explain(gpus)) for at, gpus in told]
 
@@ -111,30 +100,26 @@ def explain(gpus: list[Gpu]) -> Document:
     """Return what a list of links means."""
     if not any(g.rates or g.dead for g in gpus):
         return Unsupported(words("field.nvlink_other"), words("field.nvlink_other_reason"))
-    most = {g.name: max(len(o.rates) for o in gpus if o.name == g.name) for g in gpus}
-    models = {name: catalog.gpu.find(name) for name in most}
-    kinds = [models[g.name] for g in gpus]
-    expected = [(kind and link_count(kind)) or 0 for kind in kinds]
-    status = [g.status(n or most[g.name]) for g, n in zip(gpus, expected, strict=True)]
-    return Status(status, tuple(judge(gpus, status, kinds)))
+    models = {g.name: catalog.gpu.find(g.name) for g in gpus}
+    most = {name: max(len(g.rates) for g in gpus if g.name == name) for name in models}
+    status = [g.status(link_count(models[g.name]) or most[g.name]) for g in gpus]
+    return Status(status, tuple(judge(gpus, status, models)))
 
 
 def judge(gpus: list[Gpu], status: list[dict[str, Any]],
-          kinds: Sequence[catalog.Gpu | None]) -> Iterator[Finding]:
+          models: dict[str, catalog.Gpu | None]) -> Iterator[Finding]:
     """Find links that are down, GPUs without any, and what the paste has lost."""
-    out: dict[str, list[int]] = {}
-    lost = []
-    for gpu, told, kind in zip(gpus, status, kinds, strict=True):
-        if not told["complete"]:
-            lost.append(gpu.index)
+    lists: dict[str, list[int]] = {}
+    for gpu, told in zip(gpus, status, strict=True):
+        model = models[gpu.name]
         if told["up"] == 0 and told["complete"]:
-            board = kind and soldered(kind) and len(gpus) > 1
-            out.setdefault("all_down" if board else "no_links", []).append(gpu.index)
+            board = model and soldered(model) and len(gpus) > 1
+            lists.setdefault("all_down" if board else "no_links", []).append(gpu.index)
         elif told["down"]:
             down = ", ".join(str(n) for n, rate in sorted(gpu.rates.items()) if rate == 0)
-            yield found("links_down", [gpu.index], down=down, up=gpu.up)
-    out["list_cut"] = [n for n in lost if n == gpus[-1].index]
-    out["list_gaps"] = [n for n in lost if n != gpus[-1].index]
-    yield from (found(code, numbers) for code, numbers in out.items() if numbers)
+            yield found("links_down", [gpu.index], down=down, up=told["up"])
+        if not told["complete"]:
+            lists.setdefault("list_cut" if gpu is gpus[-1] else "list_gaps", []).append(gpu.index)
+    yield from (found(code, numbers) for code, numbers in lists.items())
     if gpus[0].index > 0:
         yield found("list_starts", first=gpus[0].index)

@@ -1,8 +1,7 @@
 """Explain a matrix of `nvidia-smi topo -m`: the fabric, what to expect, what is wrong."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from nvlearn.catalog import Gpu
 from nvlearn.field.fabric import Counts, Fabric, analyse, islands, link_count, soldered
@@ -11,14 +10,18 @@ from nvlearn.field.matrix import NEAR, Block, blocks, number
 from nvlearn.i18n import words
 from nvlearn.units import GB, format_rate
 
+Labels = list[list[str | None]]
+
 
 @dataclass(frozen=True)
-class Topo:
+class Topo(Document):
     """How the GPUs of a machine are joined."""
+
+    kind = "topo"
 
     gpus: int
     gpu_rows: int
-    links: list[list[str | None]]
+    links: Labels
     nvlinks_per_gpu: list[int | None]
     fabric: str
     fully_connected: bool | None
@@ -30,11 +33,6 @@ class Topo:
     numbers: list[int]
     nic_names: dict[str, str]
     model: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of `nvlearn read --json`."""
-        findings = [f.as_json() for f in self.findings]
-        return {"kind": "topo", **asdict(self), "findings": findings}
 
     def in_words(self) -> str:
         """Say what the machine is, how it is joined, what to expect, what is wrong."""
@@ -49,19 +47,17 @@ class Topo:
 
     def expectations(self) -> Iterator[str]:
         """Say what each GPU can send one way and both ways; GPUs that are alike together."""
-        alike: dict[tuple[float, int | None], list[int]] = {}
-        for gpu, rate, links in zip(self.numbers, self.gb_per_s_one_way, self.nvlinks_per_gpu,
-                                    strict=True):
+        told = [*zip(self.nvlinks_per_gpu, self.gb_per_s_one_way, strict=True)]
+        for links, rate in dict.fromkeys(told):
             if rate:
-                alike.setdefault((rate, links), []).append(gpu)
-        for (rate, links), gpus in alike.items():
-            who = words("field.each") if len(gpus) == self.gpus else gpu_names(gpus)
-            yield words("field.expect", gpus=who, links=links, one_way=format_rate(rate * GB),
-                        both_ways=format_rate(rate * GB, both_ways=True))
+                gpus = [gpu for gpu, own in zip(self.numbers, told, strict=True) if own[0] == links]
+                who = words("field.each") if len(gpus) == self.gpus else gpu_names(gpus)
+                yield words("field.expect", gpus=who, links=links, one_way=format_rate(rate * GB),
+                            both_ways=format_rate(rate * GB, both_ways=True))
 
 
-def read(lines: Sequence[str], stated: Gpu | None = None) -> list[tuple[int, Document]]:
-    """Read every matrix of a paste, each with the line it begins at."""
+def read(lines: list[str], stated: Gpu | None = None) -> list[tuple[int, Document]]:
+    """Take every matrix out of a paste, each with the line it begins at."""
     return [(block.start, explain(block, stated)) for block in blocks(lines)]
 
 
@@ -69,47 +65,44 @@ def explain(block: Block, stated: Gpu | None) -> Document:
     """Return what a matrix means, or that another tool printed it."""
     if block.foreign:
         return Unsupported(words("field.foreign"), words("field.foreign_reason"))
-    names, n = block.gpus, len(block.gpus)
-    labels = [[block.cell(a, b) for b in names] for a in names]
-    counts = [[0 if i == j else link_number(labels[i][j] or labels[j][i]) for j in range(n)]
-              for i in range(n)]
+    names, numbers = block.gpus, [*map(number, block.gpus)]
+    labels = [[block.labels.get((a, b)) for b in names] for a in names]
+    counts = [[0 if a == b else links_of(block.labels.get((a, b)) or block.labels.get((b, a)))
+               for b in names] for a in names]
     if block.pcie_only:
-        counts = [[None] * n] * n
-    tails = [block.tails.get(name, []) for name in names]
-    grace = any(len(tail) == 3 and tail[2].isdecimal() for tail in tails)
+        counts = [[None] * len(names)] * len(names)
+    grace = any(len(row.tail) == 3 and row.tail[2].isdecimal() for row in block.rows.values())
     fabric = analyse(counts, grace, stated)
-    cells = [counts[i][j] for i in range(n) for j in range(n) if i != j]
-    joined = False if 0 in cells else None if None in cells or not cells else True
+    cells = {count for i, row in enumerate(counts) for j, count in enumerate(row) if i != j}
+    joined = False if 0 in cells else True if cells and None not in cells else None
     per_link = fabric.per_link
     rates = [0.0 if k == 0 else round(k * per_link / GB, 6) if k and per_link else None
              for k in fabric.links]
-    near = {str(number(gpu)): nearest(block, gpu) for gpu in names}
-    findings = [*damage(block), *faults(block, counts, fabric, stated), *notes(block, fabric)]
+    far = {gpu: ways(block, name) for gpu, name in zip(numbers, names, strict=True)}
+    near = {str(gpu): [nic for nic, way in to.items() if way == min(to.values())]
+            for gpu, to in far.items() if to}
+    links = dict(zip(numbers, fabric.links, strict=True))
+    findings = [*damage(block, labels), *faults(links, counts, fabric, stated),
+                *notes(links, labels, fabric, counts, far)]
     return Topo(
-        n, sum(map(block.whole, names)), labels, fabric.links, fabric.kind, joined,
-        fabric.generation, rates, block.nics, {gpu: found for gpu, found in near.items() if found},
-        tuple(findings), [*map(number, names)], block.legend, stated.name if stated else None)
+        len(names), sum(map(block.whole, names)), labels, fabric.links, fabric.kind, joined,
+        fabric.generation, rates, block.nics, near, tuple(findings), numbers, block.legend,
+        stated.name if stated else None)
 
 
-def link_number(label: str | None) -> int | None:
+def links_of(label: str | None) -> int | None:
     """Return the NVLinks of a label, None if it was not read."""
     return None if label is None else int(label[2:]) if label[:2] == "NV" else 0
 
 
 def ways(block: Block, gpu: str) -> dict[str, int]:
     """Return how far each NIC is from a GPU, from either row, where that was read."""
-    labels = {nic: block.cell(gpu, nic) or block.cell(nic, gpu) for nic in block.nics}
-    return {nic: NEAR[label] for nic, label in labels.items() if label and label in NEAR}
+    labels = {nic: block.labels.get((gpu, nic)) or block.labels.get((nic, gpu)) or ""
+              for nic in block.nics}
+    return {nic: NEAR[label] for nic, label in labels.items() if label in NEAR}
 
 
-def nearest(block: Block, gpu: str) -> list[str]:
-    """Return the NICs that are nearest to a GPU."""
-    far = ways(block, gpu)
-    best = min(far.values(), default=0)
-    return [nic for nic, way in far.items() if way == best]
-
-
-def damage(block: Block) -> Iterator[Finding]:
+def damage(block: Block, labels: Labels) -> Iterator[Finding]:
     """Find what the paste has lost."""
     lost = [number(name) for name in block.gpus if not block.whole(name)]
     if lost:
@@ -118,15 +111,16 @@ def damage(block: Block) -> Iterator[Finding]:
         yield found("no_header", count=len(block.gpus))
     if block.pcie_only:
         yield found("pcie_matrix")
-    pairs = [(a, b) for a in block.gpus for b in block.gpus]
-    odd = {number(a) for a, b in pairs if len({block.cell(a, b), block.cell(b, a)} - {None}) > 1}
+    odd = [number(name) for i, name in enumerate(block.gpus)
+           if any(a and row[i] and a != row[i] for a, row in zip(labels[i], labels, strict=True))]
     if odd:
-        yield found("asymmetric", sorted(odd))
+        yield found("asymmetric", odd)
 
 
-def faults(block: Block, counts: Counts, fabric: Fabric, stated: Gpu | None) -> Iterator[Finding]:
+def faults(links: dict[int, int | None], counts: Counts, fabric: Fabric, stated: Gpu | None
+           ) -> Iterator[Finding]:
     """Find GPUs with too few links, or with none where others have them."""
-    links, top = dict(zip(map(number, block.gpus), fabric.links, strict=True)), fabric.most
+    top = fabric.most
     bare, few = [i for i in links if links[i] == 0], [i for i in links if 0 < (links[i] or 0) < top]
     strong = len(links) == 8 or any(k and k > 2 for row in counts for k in row)
     board = fabric.kind == "mesh" and bool(few) and strong
@@ -134,10 +128,8 @@ def faults(block: Block, counts: Counts, fabric: Fabric, stated: Gpu | None) -> 
         yield found("off_fabric" if fabric.kind == "switch" or board else "apart", bare, links=top)
     if few and (fabric.kind in ("switch", "pairs") or board):
         yield found("uneven", few, links=top)
-    if fabric.kind == "switch" and sum(len(group) > 2 for group in islands(counts)) > 1:
-        yield found("islands")
     if stated:
-        own, on_board = link_count(stated) or 0, soldered(stated)
+        own, on_board = link_count(stated), soldered(stated)
         if top and not fabric.candidates:
             yield found("mismatch", links=top, model=stated.name, own=own)
         elif 0 < top < own:
@@ -147,22 +139,24 @@ def faults(block: Block, counts: Counts, fabric: Fabric, stated: Gpu | None) -> 
             yield found("no_nvlink", links, model=stated.name)
 
 
-def notes(block: Block, fabric: Fabric) -> Iterator[Finding]:
+def notes(links: dict[int, int | None], labels: Labels, fabric: Fabric, counts: Counts,
+          far: dict[int, dict[str, int]]) -> Iterator[Finding]:
     """Say what is normal but worth knowing, and what cannot be known."""
-    cells = {block.cell(a, b) for a in block.gpus for b in block.gpus}
-    if fabric.kind == "none":
-        yield found("pcie_only", map(number, block.gpus))
-    if fabric.kind == "mesh" and 0 not in fabric.links and cells & {*NEAR}:
+    cells = {label for row in labels for label in row}
+    if sum(len(group) > 2 for group in islands(counts)) > 1:
+        yield found("islands")
+    elif fabric.kind == "mesh" and 0 not in links.values() and cells & {*NEAR}:
         yield found("two_hops")
+    if fabric.kind == "none":
+        yield found("pcie_only", links)
     if fabric.kind in ("none", "pairs") and cells & {"SYS", "SOC"}:
         yield found("sockets_split")
     rates: dict[str, list[str]] = {}
     for gpu in fabric.candidates:
-        links = fabric.most or link_count(gpu) or 0
-        rates.setdefault(format_rate(links * gpu.per_link.one_way), []).append(gpu.name)
+        rate = (fabric.most or link_count(gpu)) * gpu.per_link.one_way
+        rates.setdefault(format_rate(rate), []).append(gpu.name)
     if len(rates) > 1:
         told = "; ".join(f"{', '.join(names)}: {rate}" for rate, names in rates.items())
         yield found("ambiguous", ways=told)
-    best = {number(gpu): min(ways(block, gpu).values(), default=0) for gpu in block.gpus}
-    if far := [gpu for gpu, way in best.items() if way > NEAR["PHB"]]:
-        yield found("nic_far", far)
+    if lone := [gpu for gpu, to in far.items() if to and min(to.values()) > NEAR["PHB"]]:
+        yield found("nic_far", lone)

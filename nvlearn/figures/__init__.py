@@ -15,23 +15,3 @@ from nvlearn.figures.tables import Table, table
 from nvlearn.figures.timeline import timeline
 from nvlearn.figures.train import bandwidth_train
 from nvlearn.figures.winners import winner_map
-
-__all__ = [
-    "Picture",
-    "Series",
-    "Table",
-    "bandwidth_train",
-    "beside",
-    "calibration",
-    "city_map",
-    "collective_step",
-    "generations",
-    "matrix",
-    "reading",
-    "road_map",
-    "size_curves",
-    "step_timeline",
-    "table",
-    "timeline",
-    "winner_map",
-]

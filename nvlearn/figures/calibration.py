@@ -22,32 +22,22 @@ def calibration(records: Sequence[Mapping[str, Any]]) -> Picture:
     ticks = tuple((10.0**k, words("calibration.times", ratio=f"{10.0**k:g}"))
                   for k in (-2, -1, 0, 1, 2))
     rows = tuple((-float(i), str(record["id"])) for i, record in enumerate(given))
-    plot = Plot(Axes(
-        "calibration", Scale(1 / MOST, MOST, ticks, words("calibration.x"), log=True),
-        Scale(-len(given) + 0.4, 0.6, rows), left=150, bottom=150.0 + 22 * max(len(given), 1),
-        height=230.0 + 22 * max(len(given), 1)))
+    tall = 22.0 * max(len(given), 1)
+    plot = Plot(Axes("calibration", Scale(1 / MOST, MOST, ticks, words("calibration.x"), log=True),
+                     Scale(0.4 - len(given), 0.6, rows), 150, bottom=150 + tall, height=230 + tall))
     plot.curve([1, 1], [plot.axes.y.low, plot.axes.y.high], style.INK, "4 4", 1.5)
-    kinds = np.array([kind(record) for record in given])
+    off = np.where([bool(record.get("slip")) for record in given], "slip", "off")
+    kinds = np.where((ratios >= 1 / NEAR) & (ratios <= NEAR), "right", off)
     looks = {"right": ("circle", style.FREE), "slip": ("diamond", style.JAM),
              "off": ("square", style.MUTED)}
     for name, (marker, colour) in looks.items():
         here = np.flatnonzero(kinds == name)
-        if len(here):
-            plot.points(np.clip(ratios[here], 1 / MOST, MOST), -here, colour, marker,
-                        name=words(f"calibration.{name}"))
-    plot.legend()
-    told = Counter(kinds.tolist())
+        plot.points(np.clip(ratios[here], 1 / MOST, MOST), -here, colour, marker,
+                    name=words(f"calibration.{name}"))
     slips = Counter(record["slip"] for record in given if record.get("slip")).most_common(3)
     lines = [words("calibration.count", count=n, of=len(given), slip=slip_sentence(code))
              for code, n in slips]
-    title = words("calibration.title" if given else "calibration.none", right=told["right"],
-                  of=len(given), slips=told["slip"])
-    return plot.picture(title, words("calibration.subtitle"), " ".join([title, *lines]),
+    title = words("calibration.title" if given else "calibration.none", of=len(given),
+                  right=(kinds == "right").sum(), slips=(kinds == "slip").sum())
+    return plot.picture(title, words("calibration.subtitle"), " ".join([f"{title}.", *lines]),
                         kinds=kinds.tolist())
-
-
-def kind(record: Mapping[str, Any]) -> str:
-    """Return right, slip or off."""
-    if 1 / NEAR <= record["ratio"] <= NEAR:
-        return "right"
-    return "slip" if record.get("slip") else "off"

@@ -51,16 +51,15 @@ def formula_curve(formulas: Sequence[str], over: str, ends: tuple[float, float],
     wide = log and every.max() > 30 * every[every > 0].min(initial=math.inf)
     value = words("curve.value", unit=legends[0].result)
     plot = Plot(Axes("curve", x, value_scale(every, value, wide, tick), top=132))
-    looks = zip(style.WAYS.values(), lines.items(), strict=False)
-    for way, (name, ys) in looks:
-        plot.curve(xs, ys, way.fill, way.dash, 3, words(f"formula.{name}"))
+    parts = {name: words("curve.part", name=words(f"formula.{name}"), value=told(value))
+             for name, value in values.items()}
+    for way, (name, ys) in zip(style.WAYS.values(), lines.items(), strict=False):
+        plot.curve(xs, ys, way.fill, way.dash, 3, parts[name])
         plot.points([at], [values[name]], way.dark)
-        plot.label(at, values[name], told(values[name]), 10, -8, way.dark, bold=True)
-    plot.legend()
-    parts = [words("curve.part", name=words(f"formula.{name}"), value=told(value))
-             for name, value in values.items()]
-    title = words("curve.title", parts=", ".join(parts), over=place(at))
-    return plot.picture(title, words("curve.subtitle"), f"{title}.", values=values)
+    case, least = "title" if len(parts) == 1 else "least", min(values, key=values.__getitem__)
+    title = words(f"curve.{case}", part=parts[least], over=place(at))
+    told_all = words("curve.sentence", parts=", ".join(parts.values()), over=place(at))
+    return plot.picture(title, words("curve.subtitle"), told_all, values=values)
 
 
 def curve(name: str, over: str, xs: np.ndarray, given: Mapping[str, float]) -> np.ndarray:

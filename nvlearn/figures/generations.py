@@ -9,9 +9,8 @@ from nvlearn.figures.plot import MARGIN, Axes, Plot, Scale, value_scale
 from nvlearn.i18n import words
 from nvlearn.units import GB
 
-MAGLEV, ROAD, DASHES = style.WAYS["nvlink"], style.WAYS["pcie"], ("3 4", "none")
-BEFORE, TREAD = 1.5, 0.9
-CELLS = ("gpu", "nvlink", "pcie", "ratio")
+DASHES, BEFORE, TREAD = ("3 4", "none"), 1.5, 0.9
+CELLS = ("name", "gpu", "nvlink", "factor", "pcie", "ratio")
 
 
 class Row:
@@ -19,13 +18,13 @@ class Row:
 
     def __init__(self, made: catalog.NVLink, way: str) -> None:
         """Read the numbers of a generation, "one_way" or "both_ways"."""
-        gpu, self.name, self.year = catalog.gpu(made.first_gpu), made.name, made.year.value
+        gpu, self.year = catalog.gpu(made.first_gpu), made.year.value
         figures = (made.year, made.per_gpu, catalog.pcie(gpu.pcie).raw)
         self.settled = made.year.settled and made.per_gpu.settled
         self.doubt = "" if self.settled else words("generations.doubt")
         self.gpu, self.road = gpu.name.split()[0], gpu.pcie.split()[-1]
         self.nvlink, self.pcie = (getattr(figure, way) / GB for figure in figures[1:])
-        self.ratio = self.nvlink / self.pcie
+        self.ratio, self.factor, self.name = self.nvlink / self.pcie, "", made.name.split()[-1]
         self.sources = [catalog.sources()[figure.source].document for figure in figures]
 
 
@@ -33,51 +32,40 @@ def generations(both_ways: bool = True, log: bool = False) -> Picture:
     """Draw NVLink and PCIe of one GPU against the years."""
     way = "both_ways" if both_ways else "one_way"
     rows = [Row(made, way) for made in catalog.nvlinks().values() if made.get("year")]
+    for before, row in pairwise(rows):
+        row.factor = words("generations.factor", factor=row.nvlink / before.nvlink)
     first, *_, last = (row for row in rows if row.settled)
     told = {
         "first": first, "last": last, "years": last.year - first.year,
         "grown": last.nvlink / first.nvlink, "road_grown": last.pcie / first.pcie,
-        "way": words(f"generations.{way}")}
+        "way": words(f"generations.{way}"), "scale": words("generations.log") if log else ""}
     x = Scale(rows[0].year - BEFORE, rows[-1].year + TREAD,
               tuple((row.year, f"{row.year:g}") for row in rows))
     y = value_scale([[row.nvlink, row.pcie] for row in rows], words("generations.y", **told), log,
                     "{:,g}".format)
-    plot = Plot(Axes("generations", x, y, left=150, top=106, bottom=400, height=560))
-    stairs(plot, rows, "pcie", ROAD, "square")
-    stairs(plot, rows, "nvlink", MAGLEV, "circle")
-    names(plot, rows)
+    plot = Plot(Axes("generations", x, y, left=150, top=126, bottom=356, height=560))
+    stairs(plot, rows, "nvlink", "circle")
+    stairs(plot, rows, "pcie", "square")
     table(plot, rows)
-    sentence = words("generations.sentence", **told)
     return plot.picture(
         words("generations.title", **told), words("generations.subtitle"),
-        sentence + words("generations.log_sentence") if log else sentence,
-        **{part: [getattr(row, part) for row in rows] for part in (*CELLS, "name", "year")})
+        words("generations.sentence", **told), [name for row in rows for name in row.sources],
+        **{part: [getattr(row, part) for row in rows] for part in (*CELLS, "year")})
 
 
-def stairs(plot: Plot, rows: list[Row], part: str, way: style.Way, marker: str) -> None:
+def stairs(plot: Plot, rows: list[Row], part: str, marker: str) -> None:
     """Draw stairs: a tread lasts until the next GPU; what is not settled is dashed and hollow."""
-    places = [(row.year, getattr(row, part), row.settled) for row in rows]
-    end, level, settled = places[-1]
-    for (x0, y0, old), (x1, y1, new) in pairwise([*places, (end + TREAD, level, settled)]):
-        plot.curve([x0, x1], [y0, y0], way.fill, DASHES[old], 3)
-        plot.curve([x1, x1], [y0, y1], way.fill, DASHES[new], 3)
-    for year, value, settled in places:
-        plot.points([year], [value], way.dark, marker, hollow=not settled)
-
-
-def names(plot: Plot, rows: list[Row]) -> None:
-    """Write a generation's name left of its step, the factor right of it."""
-    for row in rows:
-        plot.label(row.year, row.nvlink, row.name, -8, -8, MAGLEV.dark, "end", bold=True)
-    for before, row in pairwise(rows):
-        factor = words("generations.factor", factor=row.nvlink / before.nvlink)
-        plot.label(row.year, row.nvlink, factor, 8, -8, MAGLEV.dark)
-    end, road = rows[-1].year + TREAD, words("generations.road")
-    plot.label(end, rows[-1].pcie, road, -4, -10, ROAD.dark, "end", bold=True)
+    way, name = style.WAYS[part], words(f"generations.line_{part}")
+    levels, ends = [getattr(row, part) for row in rows], [row.year for row in rows[1:]]
+    steps = zip(rows, levels[:1] + levels, levels, [*ends, rows[-1].year + TREAD], strict=False)
+    for row, before, level, end in steps:
+        places = [row.year, row.year, end], [before, level, level]
+        plot.curve(*places, way.fill, DASHES[row.settled], 3, name if row is rows[0] else "")
+        plot.points([row.year], [level], way.dark, marker, hollow=not row.settled)
 
 
 def table(plot: Plot, rows: list[Row]) -> None:
-    """Write the numbers under their years, and where they come from."""
+    """Write the numbers under their years."""
     for line, part in enumerate(CELLS):
         y, bold = plot.axes.bottom + 48 + 20 * line, part == "ratio"
         plot.sheet.text(MARGIN, y, words(f"generations.row_{part}"), style.SMALL, style.MUTED)
@@ -85,4 +73,3 @@ def table(plot: Plot, rows: list[Row]) -> None:
             x, ink = plot.axes.at(row.year, 1)[0], style.INK if row.settled else style.MUTED
             cell = words(f"generations.cell_{part}", **vars(row))
             plot.sheet.text(float(x), y, cell, style.SMALL, ink, "middle", bold)
-    plot.sources(document for row in rows for document in row.sources)

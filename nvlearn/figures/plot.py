@@ -160,14 +160,6 @@ class Plot:
         self.marks.append(element("path", d=d, **look))
         self.keys += [(name, element("path", d=sample, **look))] if name else []
 
-    def label(self, x: float, y: float, text: str, dx: float, dy: float, fill: str = style.INK,
-              anchor: str | None = None, bold: bool = False) -> None:
-        """Write words beside a point of the field; on its other side if the sheet ends there."""
-        left, top = map(float, self.axes.at(x, y))
-        if not anchor and left + dx + text_width(text, style.SMALL, bold) > WIDTH:
-            dx, anchor = -dx, "end"
-        self.sheet.text(left + dx, top + dy, text, style.SMALL, fill, anchor, bold, halo=True)
-
     def legend(self) -> None:
         """Write the names above the field, where there is nothing to cover."""
         x, y = MARGIN, 86.0
@@ -179,15 +171,17 @@ class Plot:
             self.sheet.text(x + 38, y, name, style.SMALL)
             x += wide + 24
 
-    def sources(self, documents: Iterable[str]) -> None:
-        """Write where the numbers come from at the foot of the sheet, each document once."""
-        named = "; ".join(dict.fromkeys(filter(None, documents)))
-        told = words("plot.sources", documents=named) if named else ""
-        for row, line in enumerate(reversed(textwrap.wrap(told, 150)), 1):
-            self.sheet.text(MARGIN, self.axes.height + 1 - 15 * row, line, style.TINY, style.MUTED)
+    def picture(self, title: str, subtitle: str, sentence: str, sources: Iterable[str] = (),
+                **data: object) -> Picture:
+        """Close the plot: the frame is the lower layer, all else the upper one.
 
-    def picture(self, title: str, subtitle: str, sentence: str, **data: object) -> Picture:
-        """Close the plot: the frame is the lower layer, all else the upper one."""
+        Where the numbers come from stands at the foot of the sheet, each document once.
+        """
+        self.legend()
+        named = "; ".join(dict.fromkeys(filter(None, sources)))
+        lines = textwrap.wrap(words("plot.sources", documents=named), 150) if named else []
+        for row, line in enumerate(reversed(lines), 1):
+            self.sheet.text(MARGIN, self.axes.height + 1 - 15 * row, line, style.TINY, style.MUTED)
         at = self.axes
         field = element("rect", x=at.left, y=at.top, width=at.right - at.left,
                         height=at.bottom - at.top)

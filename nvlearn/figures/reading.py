@@ -61,8 +61,7 @@ def machine_map(document: Topo) -> Picture:
 
 def measured(log: Log) -> Picture:
     """Draw the bus bandwidths of a log over the model of its machine, or else over a line."""
-    sizes, times = np.array([(point.size, point.time * US) for point in log.points]).T
-    factor = log.factor or 1.0
+    sizes, times, factor = log.size, log.time * US, log.factor or 1.0
     smooth = np.geomspace(sizes.min(), sizes.max(), 200)
     collective, model = log.collective or "all_reduce", machine(log)
     best = nccl.fit(model, sizes, times, collective).machine if model else None
@@ -71,10 +70,11 @@ def measured(log: Log) -> Picture:
                      efficiency=f"{best.efficiency:.0%}")
         values = nccl.predict(best, collective, smooth).busbw
     else:
-        line = nccl.fit_line(sizes, times, collective, log.ranks or 2)
-        name = words("reading.line", latency=format_time(line.latency, digits=3),
-                     rate=format_rate(line.bandwidth, digits=3))
-        values = smooth * factor / (line.latency + smooth * factor / line.bandwidth)
+        assert log.fit  # the line of which the words tell
+        latency, rate = log.fit["latency_us"] * US, log.fit["bandwidth_gb_per_s"] * GB
+        name = words("reading.line", latency=format_time(latency, digits=3),
+                     rate=format_rate(rate, digits=3))
+        values = smooth * factor / (latency + smooth * factor / rate)
     return size_curves([Series(name, smooth, values)], [own(log)])
 
 
@@ -82,8 +82,7 @@ def beside(document: Document, *names: str) -> Picture:
     """Draw the measured bus bandwidth of a log, and what NCCL's model says of other machines."""
     if not (isinstance(document, Log) and document.fit):
         raise ValueError(words("reading.no_log"))
-    sizes = np.array([point.size for point in document.points])
-    smooth = np.geomspace(max(sizes.min(), 1024), 16 * GIB, 200)
+    smooth = np.geomspace(max(document.size.min(), 1024), 16 * GIB, 200)
     models = [nccl.machine(name) for name in names]
     curves = [Series(made.name, smooth, nccl.predict(made, "all_reduce", smooth).busbw, way)
               for made, way in zip(models, cycle(WAYS), strict=False)]
@@ -92,9 +91,8 @@ def beside(document: Document, *names: str) -> Picture:
 
 def own(log: Log) -> Series:
     """Return the bus bandwidths of a log."""
-    sizes, times = np.array([(point.size, point.time * US) for point in log.points]).T
-    rates = sizes * (log.factor or 1.0) / times
-    return Series(words("reading.measured"), sizes, rates, "infiniband")
+    rates = log.size * (log.factor or 1.0) / (log.time * US)
+    return Series(words("reading.measured"), log.size, rates, "infiniband")
 
 
 def machine(log: Log) -> nccl.Machine | None:

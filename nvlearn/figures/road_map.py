@@ -16,8 +16,7 @@ def road_map(here: int) -> Picture:
     stops = [FIRST + lesson * STEP for lesson in range(LESSONS)]
     names = [words(f"road_map.lesson_{lesson:02d}") for lesson in range(1, LESSONS + 1)]
     for end, paint in ((stops[-1], line.tint), (stops[here - 1], line.fill)):
-        sheet.path(pen("M{}H{}", complex(FIRST, RAIL), end), stroke=paint, stroke_width=8,
-                   stroke_linecap="round")
+        sheet.path(pen("M{}H{}", complex(FIRST, RAIL), end), stroke=paint, stroke_width=8)
     for lesson, (x, name) in enumerate(zip(stops, names, strict=True), 1):
         now, edge = lesson == here, line.dark if lesson <= here else style.MUTED
         radius, fill, ink = (14, line.dark, style.PAPER) if now else (10, style.PAPER, style.INK)

@@ -23,15 +23,14 @@ Say = Callable[..., str]
 class Series:
     """Values (bytes per second one way, or seconds) at sizes in bytes, of a model or measured.
 
-    `half_speed` is a size to be marked; `source` says where measured values are published.
+    `source` says where measured values are published.
     """
 
     def __init__(self, name: str, sizes: ArrayLike, values: ArrayLike, way: str = "nvlink",
-                 half_speed: float = 0.0, source: str = "") -> None:
+                 source: str = "") -> None:
         """Keep sizes and values as arrays; `way` names the colour."""
-        self.name, self.half_speed, self.source = name, half_speed, source
+        self.name, self.source, self.way = name, source, style.WAYS[way]
         self.sizes, self.values = np.asarray(sizes, float), np.asarray(values, float)
-        self.way = style.WAYS[way]
 
 
 Part = tuple[Series, float, float]
@@ -59,20 +58,18 @@ def size_curves(curves: Sequence[Series], points: Sequence[Series] = (), quantit
     y = value_scale(np.concatenate([*values, [line_rate if rates else 0]]),
                     words(f"sizes.y.{quantity}"), log, gigabytes if rates else format_time)
     plot = Plot(Axes("sizes", x, y, top=146, bottom=470, height=560))
-    for each, shape in zip(points, cycle(SHAPES), strict=False):
-        plot.points(each.sizes, each.values, each.way.dark, shape, True, each.name)
     for each, dash in zip(curves, cycle(DASHES), strict=False):
         plot.curve(each.sizes, each.values, each.way.fill, dash, 3, each.name)
-    plot.keys = plot.keys[len(points) :] + plot.keys[: len(points)]
-    plot.legend()
-    if line_rate:
-        reference(plot, rates, line_rate)
+    for each, shape in zip(points, cycle(SHAPES), strict=False):
+        plot.points(each.sizes, each.values, each.way.dark, shape, True, each.name)
+    if line_rate:  # what the line itself would do: a level, or the time to send the message once
+        reach = np.geomspace(x.low, x.high, PLACES // 10)
+        plot.curve(reach, line_rate + 0 * reach if rates else reach / line_rate, style.INK, "4 4",
+                   1.5, words(f"sizes.line_{quantity}", rate=format_rate(line_rate)))
     parts = winners(curves, 1 if rates else -1)
-    halves = mark_halves(plot, curves, rates, size)
-    plot.sources(each.source for each in points)
     title, *told = story(curves, parts, size, format_rate if rates else format_time)
     subtitle = words(f"sizes.subtitle.{'both' if points else 'model'}")
-    return plot.picture(title, subtitle, " ".join([*told, *halves]),
+    return plot.picture(title, subtitle, " ".join(told), [each.source for each in points],
                         winners=[(best.name, *ends) for best, *ends in parts])
 
 
@@ -90,32 +87,6 @@ def winners(curves: Sequence[Series], better: int) -> list[Part]:
     turns = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), PLACES - 1]
     ends = np.exp(places).tolist()
     return [(curves[best[a]], ends[a], ends[b]) for a, b in pairwise(turns)]
-
-
-def reference(plot: Plot, rates: bool, rate: float) -> None:
-    """Draw what the line itself would do: a level, or the time to send the message once."""
-    x, y = plot.axes.x, plot.axes.y
-    # A level is straight on any axes, a time only on logarithmic ones.
-    sizes = np.geomspace(x.low, x.high, 2 if rates else PLACES // 10)
-    plot.curve(sizes, 0 * sizes + rate if rates else sizes / rate, style.INK, "4 4", 1.5)
-    head, said = (rate, "sizes.line_rate") if rates else (y.high, "sizes.line_time")
-    below = float(y.share(head)) > 0.93
-    plot.label(x.low, head, words(said, rate=format_rate(rate)), 8, 16 if below else -7)
-
-
-def mark_halves(plot: Plot, curves: Sequence[Series], rates: bool, size: Say) -> list[str]:
-    """Mark half speed where asked, the words at the edge that the curves leave free."""
-    told: list[str] = []
-    y_axis = plot.axes.y
-    edge, dy, step = (y_axis.low, -8.0, -16.0) if rates else (y_axis.high, 33.0, 16.0)
-    for each, at in ((curve, curve.half_speed) for curve in curves if curve.half_speed):
-        y = math.exp(np.interp(math.log(at), np.log(each.sizes), np.log(each.values)))
-        plot.curve([at, at], [edge, y], each.way.dark, "2 4", 1.5)
-        plot.points([at], [y], each.way.dark)
-        said = words("sizes.half", name=each.name, size=size(at, digits=3))
-        plot.label(at, edge, said, 8, dy + step * len(told), each.way.dark)
-        told.append(f"{said}.")
-    return told
 
 
 def story(curves: Sequence[Series], parts: Sequence[Part], size: Say, say: Say) -> list[str]:

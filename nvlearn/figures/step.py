@@ -11,18 +11,22 @@ from nvlearn.training import DemoRow
 from nvlearn.units import format_rate
 
 WIDTH, LEFT, RIGHT = 960.0, 292.0, 772.0
-TOP, PITCH, BAR = 116.0, 48.0, 16.0
+TOP, PITCH, TALL = 116.0, 48.0, 8.0
 
 
-def step_timeline(rows: Sequence[DemoRow], show: str = "both") -> Picture:
-    """Draw each interconnect's step, overlapped and in turn; `show` may name one of the two."""
+def step_timeline(rows: Sequence[DemoRow], show: str = "both", told: str = "") -> Picture:
+    """Draw each interconnect's step, overlapped and in turn; `show` may name one of the two.
+
+    `told` is the finding where the rows differ in other things than their link.
+    """
     fine = rows and all(row.compute > 0 and row.communication > 0 for row in rows)
     require(bool(fine), "A step needs one interconnect or more, with times above 0")
-    foot, told = TOP + PITCH * len(rows) + 6, findings(rows)
+    foot, found = TOP + PITCH * len(rows) + 6, findings(rows)
     sheet = Drawing(WIDTH, foot + 46)
-    hidden = "hidden" if told["visible"] == 0 else "seen"
+    hidden = "hidden" if found["visible"] == 0 else "seen"
     mode = "in_turn" if show == "in_turn" else f"overlapped_{hidden}"
-    sheet.heading(words(f"step.title.{mode}", **told), words(f"step.subtitle.{hidden}", **told))
+    subtitle = words(f"step.subtitle.{'told' if told else hidden}", **found)
+    sheet.heading(told or words(f"step.title.{mode}", **found), subtitle)
     longest = max(row.overlapped if show == "overlapped" else row.in_turn for row in rows)
     scale = (RIGHT - LEFT) / longest
     ticks(sheet, longest, LEFT, scale, TOP - 6, foot, "{:.4g}".format)
@@ -38,7 +42,8 @@ def step_timeline(rows: Sequence[DemoRow], show: str = "both") -> Picture:
         sheet.text(24, y + 31, format_rate(row.rate), style.SMALL, style.MUTED)
         for mode, below in bars:
             draw_step(sheet, row, mode, y + below, scale)
-    return sheet.picture(words(f"step.sentence.{show}_{hidden}", **told), rows=rows)
+    sentence = (told and f"{told}.") or words(f"step.sentence.{show}_{hidden}", **found)
+    return sheet.picture(sentence, rows=rows)
 
 
 def seconds(value: float) -> str:
@@ -92,17 +97,15 @@ def bar(sheet: Drawing, look: str, way: str, x: float, y: float, w: float, h: fl
 
 
 def draw_step(sheet: Drawing, row: DemoRow, mode: str, y: float, scale: float) -> None:
-    """Draw computing with communicating under it or after it, the time, the share that waits."""
-    under = mode == "overlapped"
-    tall, low = (BAR / 2, y + BAR / 2) if under else (BAR, y)
-    total, computed = row.overlapped if under else row.in_turn, row.compute * scale
+    """Draw computing, and below it communicating beside or after it; the time, the waiting."""
+    total, end = row.overlapped if mode == "overlapped" else row.in_turn, LEFT + row.compute * scale
     waits = total - row.compute
     behind = (row.communication - waits) * scale
-    for look, x, top, wide in (("compute", LEFT, y, computed), ("hidden", LEFT, low, behind),
-                               ("exposed", LEFT + computed, low, waits * scale)):
+    for look, x, top, wide in (("compute", LEFT, y, end - LEFT), ("hidden", LEFT, y + TALL, behind),
+                               ("exposed", end, y + TALL, waits * scale)):
         if wide > 0.005:  # else there is nothing to see
-            bar(sheet, look, row.way, x, top, wide, tall)
+            bar(sheet, look, row.way, x, top, wide, TALL)
     sheet.text(LEFT - 8, y + 12, words(f"step.mode.{mode}"), style.SMALL, style.MUTED, "end")
     share = words("step.share", percent=f"{waits / total:.1%}") if waits > 0 else ""
     x = LEFT + total * scale + 8
-    sheet.text(x, y + 13, seconds(total) + share, style.SMALL, bold=not under, halo=True)
+    sheet.text(x, y + 13, seconds(total) + share, style.SMALL, bold=mode == "in_turn", halo=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from nvlearn.collectives import Trace
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, Picture, boxes, text_width
+from nvlearn.figures.drawing import Drawing, Picture, boxes
 from nvlearn.figures.step import ticks
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
@@ -14,9 +14,8 @@ from nvlearn.units import format_size, format_time
 
 WIDTH, LEFT, RIGHT, TOP = 960.0, 200.0, 884.0, 112.0
 ROWS, ROW, MANY = 12, 18.0, 2000  # links shown, their pitch; more transfers are drawn as bands
-#: Fill and ink of a transfer that is added, of one that is handed out, of the mark of a slow one.
-PHASES = {"add": (style.FACTORY, style.PAPER), "keep": ("#7FD3B8", style.INK),
-          "slow": (style.JAM, style.PAPER)}
+#: Fill and ink of a transfer that is added, and of one that is handed out.
+PHASES = {"add": (style.FACTORY, style.PAPER), "keep": ("#7FD3B8", style.INK)}
 WAY = {"nvlink": "nvlink", "network": "infiniband"}
 
 
@@ -49,8 +48,7 @@ def timeline(trace: Trace) -> Picture:
           lambda time: format_time(time) if time else "0")
     sheet.text(LEFT - 10, foot + 20, words("timeline.axis"), style.SMALL, style.MUTED, "end")
     draw_bars(sheet, bars(trace, pitch))
-    heading = words("timeline.rows", shown=len(rows), used=len(used))
-    sheet.text(24, foot + 62, heading, style.SMALL, bold=True)
+    sheet.text(24, foot + 62, words("timeline.rows", shown=len(rows), used=len(used)), bold=True)
     draw_links(sheet, rows, foot + 74)
     return sheet.picture(words("timeline.sentence", **told),
                          busy={link.name: link.busy for link in rows})
@@ -68,17 +66,13 @@ def links(trace: Trace) -> list[Link]:
 def findings(trace: Trace, used: list[Link]) -> dict[str, Any]:
     """Return what the title and the sentence say."""
     top, *others = used
-    second = next((link for link in others if link.kind != top.kind), top)
-    mode = ("even" if top.busy - used[-1].busy < 0.02 else "slow" if top.slow
-            else "kinds" if second.busy < top.busy - 0.05 else "uneven")
+    mode = "even" if top.busy - used[-1].busy < 0.02 else "slow" if top.slow else "uneven"
     told = {
         "time": format_time(trace.seconds, 3), "link": top.name, "busy": f"{top.busy:.0%}",
-        "mean": f"{np.mean([link.busy for link in used]):.0%}", "other": f"{second.busy:.0%}",
+        "mean": f"{np.mean([link.busy for link in used]):.0%}", "used": len(used),
         "waiting": f"{1 - np.mean([link.busy for link in others or used]):.0%}",
-        "first": words(f"timeline.kind.{top.kind}"), "used": len(used),
-        "second": words(f"timeline.kind.{second.kind}"), "transfers": len(trace.schedule),
-        "name": trace.schedule.name, "size": format_size(trace.message),
-        "machine": trace.topology.name}
+        "transfers": len(trace.schedule), "name": trace.schedule.name,
+        "size": format_size(trace.message), "machine": trace.topology.name}
     return told | {"title": words(f"timeline.title.{mode}", **told)}
 
 
@@ -88,8 +82,7 @@ def ground(sheet: Drawing, trace: Trace, lanes: int, pitch: float) -> None:
     sheet.path(boxes(LEFT, y, RIGHT - LEFT, pitch * 0.84), style.GROUND)
     names = [*trace.topology.gpus[: trace.schedule.ranks], words("timeline.switch")]
     for lane in range(0, lanes, int(-(-13 // pitch))):
-        middle = TOP + (lane + 0.5) * pitch
-        sheet.text(LEFT - 10, middle + 4, names[lane], style.SMALL, anchor="end")
+        sheet.text(LEFT - 10, y[lane] + 0.42 * pitch + 4, names[lane], style.SMALL, anchor="end")
 
 
 def bars(trace: Trace, pitch: float) -> Any:
@@ -103,10 +96,8 @@ def bars(trace: Trace, pitch: float) -> Any:
     lane = tracks // count
     height = pitch * 0.84 / np.bincount(lane)[lane]
     y = TOP + pitch * (lane + 0.08) + (np.arange(len(lane)) - np.searchsorted(lane, lane)) * height
-    rate = trace.topology.capacities[trace.link]
-    slow = (rate <= rate.min() * 1.001) & (rate.max() > rate.min() * 1.001)
     thin = len(plan) > MANY or np.median(trace.end - trace.start) * scale < 6
-    group = track * 4 + (2 * plan.add + slow) * thin
+    group = track * 2 + plan.add * thin
     order = np.lexsort((trace.start, group))
     group, x, end = group[order], LEFT + trace.start[order] * scale, LEFT + trace.end[order] * scale
     apart = (np.diff(group) > 0) | (x[1:] > end[:-1] + 0.5) | (not thin)
@@ -115,34 +106,29 @@ def bars(trace: Trace, pitch: float) -> Any:
     # A link that is taken again was free.
     end[:-1] = np.where(np.diff(group) > 0, end[:-1], np.minimum(end[:-1], x[1:]))
     mine, chunk = track[order], np.where(thin, -1, plan.chunk[order])
-    columns = x, end, y[mine], height[mine], plan.add[order], slow[order], chunk
-    return np.rec.fromarrays(columns, formats="f8, f8, f8, f8, ?, ?, i8",
-                             names="x, end, y, height, add, slow, chunk")
+    columns = x, end, y[mine], height[mine], plan.add[order], chunk
+    return np.rec.fromarrays(columns, formats="f8, f8, f8, f8, ?, i8",
+                             names="x, end, y, height, add, chunk")
 
 
 def draw_bars(sheet: Drawing, bars: Any) -> None:
-    """Draw the bars, one path a colour, mark the slow ones and name chunks where there is room."""
-    for x, key in zip((200, 350, 500), [*PHASES][: 2 + bars.slow.any()], strict=False):
-        sheet.rect(x, 76, 22, 12, PHASES[key][0])
-        sheet.text(x + 29, 86, words(f"timeline.legend.{key}"), style.SMALL, style.MUTED)
+    """Draw the bars, one path a colour, and name chunks where there is room."""
     edge = style.PAPER if (bars.chunk >= 0).any() else None
-    for key, mine in (("add", bars[bars.add]), ("keep", bars[~bars.add])):
+    for x, (key, (fill, ink)) in zip((200, 350), PHASES.items(), strict=True):
+        sheet.rect(x, 76, 22, 12, fill)
+        sheet.text(x + 29, 86, words(f"timeline.legend.{key}"), style.SMALL, style.MUTED)
+        mine = bars[bars.add == (key == "add")]
         wide = np.maximum(mine.end - mine.x, 0.4)
-        sheet.path(boxes(mine.x, mine.y, wide, mine.height), PHASES[key][0], stroke=edge)
-    slow = bars[bars.slow]
-    mark = boxes(slow.x, slow.y + slow.height * 0.78, slow.end - slow.x, slow.height * 0.22)
-    sheet.path(mark, PHASES["slow"][0])
-    named = bars[(bars.end - bars.x > 18) & (bars.chunk >= 0) & (bars.height > 12)]
-    for x, end, y, height, add, _, chunk in named.tolist():
-        if text_width(f"c{chunk}", style.TINY) < end - x - 2:
-            ink, middle = PHASES["add" if add else "keep"][1], y + height / 2 + 3
-            sheet.text((x + end) / 2, middle, f"c{chunk}", style.TINY, ink, "middle")
+        sheet.path(boxes(mine.x, mine.y, wide, mine.height), fill, stroke=edge)
+        named = mine[(wide > 20) & (mine.chunk >= 0) & (mine.height > 12)]
+        for left, end, y, height, _, chunk in named.tolist():
+            sheet.text((left + end) / 2, y + height / 2 + 3, f"c{chunk}", style.TINY, ink, "middle")
 
 
 def draw_links(sheet: Drawing, rows: list[Link], top: float) -> None:
     """Draw a bar for each link, as long as its share of the time, with the share."""
     for y, link in zip(np.arange(len(rows)) * ROW + top, rows, strict=True):
-        fill = style.WAYS[WAY.get(link.kind, "pcie")].dark
+        fill = style.JAM if link.slow else style.WAYS[WAY.get(link.kind, "pcie")].dark
         sheet.text(LEFT - 10, y + 11, link.name, style.TINY, anchor="end")
         sheet.rect(LEFT, y, RIGHT - LEFT, ROW - 4, style.GROUND)
         sheet.rect(LEFT, y, (RIGHT - LEFT) * link.busy, ROW - 4, fill)

@@ -4,8 +4,9 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from functools import wraps
+from functools import cache, wraps
 from inspect import isfunction, signature
+from operator import call
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,8 +22,10 @@ Out: TypeAlias = Any
 
 TINY, HUGE = sys.float_info.min, sys.float_info.max
 
-_ABOVE_0 = (TINY, HUGE, False, "a number above 0")  # of every argument that is not named below
-_RULES = {name: tuple(rule) for names, *rule in (
+#: Every public formula by its name.
+FORMULAS: dict[str, Callable[..., Any]] = {}
+#: Least, most, whether it is whole, and in words; every other argument is above 0.
+_RULES: dict[str, Any] = {name: tuple(rule) for names, *rule in (
     ("lanes links n ranks gpus_inside domains buckets micro_steps batch sequence hidden layers "
      "stages microbatches interleave top_k kv_heads head_dim",
      1, HUGE, True, "a whole number, at least 1"),
@@ -54,12 +57,7 @@ def check(**values: Any) -> list[Any]:
     >>> check(ranks=8, message=1024)
     [8.0, 1024.0]
     """
-    checked = []
-    for name, value in values.items():
-        low, high, whole, _ = _RULES.get(name, _ABOVE_0)
-        plain = type(value) in (float, int) and low <= value <= high and not (whole and value % 1)
-        checked.append(float(value) if plain else _array(name, value))
-    return checked
+    return [_reader(name)(value) for name, value in values.items()]
 
 
 def guard(module: dict[str, Any]) -> None:
@@ -80,34 +78,48 @@ def guard(module: dict[str, Any]) -> None:
     """
     for name, value in list(module.items()):
         if isfunction(value) and value.__module__ == module["__name__"]:
-            module[name] = _guarded(value)
+            FORMULAS[name] = module[name] = _guarded(value)
 
 
 def _guarded(formula: Callable[..., Any]) -> Callable[..., Any]:
-    declared = {name: a.annotation is Num for name, a in signature(formula).parameters.items()}
-    order = tuple(declared)
+    readers = {name: _reader(name) if argument.annotation is Num else _same
+               for name, argument in signature(formula).parameters.items()}
+    order = tuple(readers.values())
 
     @wraps(formula)
     def checked(*values: Any, **named: Any) -> Any:
-        given = {**dict(zip(order, values, strict=False)), **named}
-        numbers = {name: value for name, value in given.items() if declared.get(name)}
-        given.update(zip(numbers, check(**numbers), strict=True))
-        return formula(*values[len(order) :], **given)  # a value too many is Python's to refuse
+        named = {name: readers.get(name, _same)(value) for name, value in named.items()}
+        # A value too many and a name that is not known are Python's to refuse.
+        return formula(*map(call, order, values), *values[len(order) :], **named)
 
     return checked
 
 
-def _array(name: str, value: Any) -> Any:
-    low, high, whole, words = _RULES.get(name, _ABOVE_0)
-    array, shown = np.asarray(value), repr(value)
-    if array.dtype.kind in "iuf":
-        array = array.astype(np.float64, copy=False)
-        inside = not array.size or (low <= array.min() and array.max() <= high)  # not if NaN
-        if inside and not (whole and (array != np.rint(array)).any()):
-            return array if array.ndim else float(array)
-        shown = next(f"{x:g}" for x in array.flat if not low <= x <= high or (whole and x % 1))
-    entry = read_table("legends")["arguments"][name]
-    raise ValueError(f"{name} ({entry['unit']}) is {shown}; expected {words}: {entry['meaning']}.")
+def _same(value: Any) -> Any:
+    return value
+
+
+@cache
+def _reader(name: str) -> Callable[[Any], Any]:
+    """Return what reads the values of a name; its rule is looked up once, not at every call."""
+    low, high, whole, words = _RULES.get(name, (TINY, HUGE, False, "a number above 0"))
+
+    def read(value: Any) -> Any:
+        if type(value) in (float, int) and low <= value <= high and not (whole and value % 1):
+            return float(value)
+        shown, given = "", np.asarray(value)
+        if given.dtype.kind in "iuf":
+            array: NDArray[np.float64] = given.astype(np.float64, copy=False)
+            inside = not array.size or (low <= array.min() and array.max() <= high)  # not if NaN
+            parts = whole and given.dtype.kind == "f" and (array != np.rint(array)).any()
+            if inside and not parts:
+                return array if array.ndim else float(array)
+            shown = next(f"{x:g}" for x in array.flat if not low <= x <= high or (whole and x % 1))
+        entry = read_table("legends")["arguments"][name]
+        raise ValueError(f"{name} ({entry['unit']}) is {shown or repr(value)}; "
+                         f"expected {words}: {entry['meaning']}.")
+
+    return read
 
 
 def require(fine: Any, sentence: str) -> None:

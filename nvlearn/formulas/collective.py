@@ -100,7 +100,7 @@ def ring_reduce_scatter_time(message: Num, ranks: Num, bandwidth: Num, latency: 
     >>> round(ring_reduce_scatter_time(14e9, 8, 450e9, 1e-6), 7)
     0.0272292
     """
-    return ring_all_reduce_time(message, ranks, bandwidth, latency) / 2
+    return (ranks - 1) * (latency + message / (ranks * bandwidth))
 
 
 def ring_all_gather_time(message: Num, ranks: Num, bandwidth: Num, latency: Num = 0.0) -> Out:

@@ -1,19 +1,11 @@
-"""The formulas by name, and the legend of each: LaTeX, symbols, units and city words."""
+"""The legend of each formula: LaTeX, symbols, units and city words."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import isfunction
 from typing import Any, NamedTuple
 
 from nvlearn.data import read_table
-from nvlearn.formulas import collective, links, parallel, scaling
 from nvlearn.formulas.checks import pick
-
-#: Every public formula by its name.
-FORMULAS: dict[str, Callable[..., Any]] = {
-    name: value for module in (links, collective, scaling, parallel)
-    for name, value in vars(module).items()
-    if isfunction(value) and value.__module__ == module.__name__}
 
 
 class Row(NamedTuple):

@@ -1,5 +1,4 @@
 """The quiz: questions and their grading, predictions, and the learner's own record."""
 
 from nvlearn.quiz.classroom import load, save
-from nvlearn.quiz.predictions import predict
-from nvlearn.quiz.session import answer, ask, hint, interview, progress, source_questions
+from nvlearn.quiz.session import answer, ask, hint, interview, predict, progress, source_questions

@@ -12,7 +12,7 @@ from nvlearn.formulas import FORMULAS
 from nvlearn.i18n import FALLBACK, language, words
 
 KINDS, LEVELS = ("single", "multiple", "number", "order"), ("easy", "mid", "hard", "extreme")
-LARGEST = 2_000_000  # bytes of a file
+LESSONS = range(1, 14)
 Text = Mapping[str, str]
 
 
@@ -25,12 +25,12 @@ class Item:
     """One question; texts are by language, the answer is stored once."""
 
     id: str
-    kind: str
-    level: str
-    topic: str
-    prompt: Text
-    hints: tuple[Text, ...]
     lesson: int
+    kind: str = ""
+    level: str = ""
+    topic: str = ""
+    prompt: Text = field(default_factory=dict)
+    hints: tuple[Text, ...] = ()
     source: str = ""
     options: tuple[Mapping[str, Any], ...] = ()
     answer: tuple[str, ...] = ()
@@ -40,18 +40,21 @@ class Item:
 
     def __post_init__(self) -> None:
         """Refuse what the front end and the grading could not serve."""
-        keys = [option["key"] for option in self.options]
-        sure = {
-            "kind": self.kind in KINDS, "level": self.level in LEVELS,
-            "prompt": bool(self.prompt.get(FALLBACK)), "hints": bool(self.hints),
+        keys, counts = self.keys, {"number": 0, "single": 1, "order": len(self.options)}
+        fine = {
+            "kind": self.kind in KINDS, "level": self.level in LEVELS, "topic": self.topic,
+            "prompt": self.prompt.get(FALLBACK), "hints": self.hints,
             "options": len(keys) == len(set(keys)) and bool(keys) == (self.kind != "number"),
-            "answer": set(self.answer) <= set(keys) and bool(self.answer) == bool(keys),
+            "answer": set(self.answer) <= set(keys) and bool(self.answer) == bool(keys) and (
+                len(set(self.answer)) == counts.get(self.kind, len(self.answer))),
             "formula": self.kind != "number" or self.number.get("formula") in FORMULAS}
-        sure["answer"] &= self.kind != "single" or len(self.answer) == 1
-        sure["answer"] &= self.kind != "order" or sorted(self.answer) == sorted(keys)
-        for name, fine in sure.items():
-            if not fine:
-                raise BankError(words("bank.field", id=self.id, field=name))
+        if wrong := [name for name in fine if not fine[name]]:
+            raise BankError(words("bank.field", id=self.id, field=wrong[0]))
+
+    @property
+    def keys(self) -> list[str]:
+        """The letters of the options."""
+        return [option["key"] for option in self.options]
 
     def values(self, seed: int = 0) -> dict[str, Any]:
         """Return the values of the question's placeholders; seed 0 is the printed question."""
@@ -72,8 +75,6 @@ def read(path: Path) -> list[Item]:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    if path.stat().st_size > LARGEST:
-        raise BankError(words("bank.large", file=path, most=LARGEST))
     try:
         found = yaml.load(path.read_text(encoding="utf-8"), loader)
         return [item(entry, found["lesson"]) for entry in found["items"]]
@@ -85,16 +86,11 @@ def read(path: Path) -> list[Item]:
 
 def item(entry: Mapping[str, Any], lesson: int) -> Item:
     """Return the item of one entry; what belongs to numbers stays together."""
-    own = {part.name for part in fields(Item)} - {"number", "lesson"}
-    given = {key: value for key, value in entry.items() if key in own}
-    missing = {"id", "kind", "level", "topic", "prompt", "hints"} - given.keys()
-    if missing:
-        raise BankError(words("bank.field", id=entry.get("id", "?"), field=min(missing)))
-    answer = given.get("answer", ())
-    given["answer"] = (answer,) if isinstance(answer, str) else tuple(answer)
-    for name in ("hints", "options", "references"):
-        given[name] = tuple(given.get(name, ()))
-    number = {key: value for key, value in entry.items() if key not in own}
+    lists = ("hints", "options", "answer", "references")
+    own = {part.name for part in fields(Item)}
+    given: dict[str, Any] = {
+        key: tuple(value) if key in lists else value for key, value in entry.items()}
+    number = {key: given.pop(key) for key in entry if key not in own}
     return Item(**given, lesson=lesson, number=number)
 
 
@@ -111,14 +107,14 @@ def lesson(number: int) -> tuple[Item, ...]:
 
 def everything() -> Iterator[Item]:
     """Yield all questions of the course."""
-    for number in range(1, 14):
+    for number in LESSONS:
         yield from lesson(number)
 
 
 def find(id: str) -> Item:
     """Return one question, or say which ids its lesson has."""
     given = str(id).partition("-")[0]
-    known = lesson(int(given)) if given.isdecimal() and 0 < int(given) < 14 else ()
+    known = lesson(int(given)) if given.isdecimal() and int(given) in LESSONS else ()
     found = {entry.id: entry for entry in known}
     if id not in found:
         raise KeyError(words("bank.unknown", id=repr(id), ids=", ".join(found) or "01-01 ..."))

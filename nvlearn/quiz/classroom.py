@@ -4,10 +4,11 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from nvlearn import answers, units
 from nvlearn.formulas import require
@@ -17,24 +18,26 @@ from nvlearn.quiz.bank import Item
 from nvlearn.quiz.grading import grade
 from nvlearn.quiz.session import latest
 
-FORMAT, LARGEST = "nvlearn results 1", 20_000_000
-COLUMNS = ("at", "kind", "id", "seed", "answer", "outcome", "score", "guess", "truth", "unit",
-           "ratio", "slip")
+FORMAT = "nvlearn results 1"
 
 
 def save(target: Path | str) -> int:
     """Write the learner's records to a .json (which `load` reads back) or .csv file."""
     target, records = Path(target), ledger.read()
+    written = json.dumps({"format": FORMAT, "records": records}, ensure_ascii=False, indent=1)
     if target.suffix.lower() == ".csv":
-        page = io.StringIO()
-        table = csv.DictWriter(page, COLUMNS, extrasaction="ignore", lineterminator="\n")
-        table.writeheader()
-        table.writerows(records)
-        written = page.getvalue()
-    else:
-        written = json.dumps({"format": FORMAT, "records": records}, ensure_ascii=False, indent=1)
-    target.write_text(written + "\n" * (written[-1:] != "\n"), encoding="utf-8", newline="\n")
+        written = table(list(dict.fromkeys(key for record in records for key in record)), records)
+    target.write_text(written.rstrip("\n") + "\n", encoding="utf-8", newline="\n")
     return len(records)
+
+
+def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as CSV."""
+    page = io.StringIO()
+    made = csv.DictWriter(page, columns, lineterminator="\n")
+    made.writeheader()
+    made.writerows(rows)
+    return page.getvalue()
 
 
 def load(source: Path | str) -> int:
@@ -49,8 +52,6 @@ def load(source: Path | str) -> int:
 def results(source: Path) -> list[dict[str, Any]]:
     """Return the records of a saved file; ValueError names a file that is damaged or foreign."""
     try:
-        if source.stat().st_size > LARGEST:
-            raise ValueError
         found = json.loads(source.read_text(encoding="utf-8"))
         records = found["records"]
         if found["format"] != FORMAT or not all(
@@ -88,11 +89,8 @@ def grade_folder(
                 wrong[id].update(key for key in found.chosen if key not in known[id].answer)
         rows.append({**row, "total": round(sum(row.get(id, 0) for id in known), 3)})
     most = {id: " ".join(f"{key} ({n})" for key, n in c.most_common(1)) for id, c in wrong.items()}
-    page = io.StringIO()
-    table = csv.DictWriter(page, ["learner", *known, "total"], lineterminator="\n")
-    table.writeheader()
-    table.writerows([*rows, {"learner": words("quiz.most_wrong"), **most}])
-    return page.getvalue(), bad
+    rows.append({"learner": words("quiz.most_wrong"), **most})
+    return table(["learner", *known, "total"], rows), bad
 
 
 # ---- Moodle --------------------------------------------------------------------------------------
@@ -100,59 +98,64 @@ def grade_folder(
 
 def moodle(items: Sequence[Item], seed: int = 0) -> bytes:
     """Return questions as Moodle XML: multichoice, numerical and ordering."""
-    quiz = ElementTree.Element("quiz")
-    kinds = {"single": "multichoice", "multiple": "multichoice", "number": "numerical",
-             "order": "ordering"}
-    for item in items:
-        made = ElementTree.SubElement(quiz, "question", type=kinds[item.kind])
-        put(made, "name", f"{item.id} ({item.level}, {item.topic})")
-        put(made, "questiontext", item.say(item.prompt, seed), format="plain_text")
-        if item.why:
-            put(made, "generalfeedback", item.say(item.why, seed), format="plain_text")
-        if item.kind == "number":
-            numerical(made, item, seed)
-        else:
-            choices(made, item)
-        for hint in item.hints:
-            put(made, "hint", item.say(hint, seed), format="plain_text")
+    quiz = element("quiz", *(question(item, seed) for item in items))
     ElementTree.indent(quiz)
-    page = io.BytesIO()
-    ElementTree.ElementTree(quiz).write(page, encoding="utf-8", xml_declaration=True)
-    return page.getvalue()
+    return bytes(ElementTree.tostring(quiz, encoding="utf-8", xml_declaration=True))
 
 
-def put(parent: ElementTree.Element, tag: str, said: str, **more: str) -> ElementTree.Element:
-    """Add an element that holds a text."""
-    made = ElementTree.SubElement(parent, tag, more)
-    ElementTree.SubElement(made, "text").text = said
+def element(tag: str, *content: Element | str, **attributes: str) -> Element:
+    """Return an element that holds others, or a text."""
+    made = Element(tag, attributes)
+    for part in content:
+        if isinstance(part, str):
+            made.text = part
+        else:
+            made.append(part)
     return made
 
 
-def choices(made: ElementTree.Element, item: Item) -> None:
-    """Add the options, each with its share of the points and its reason."""
-    if item.kind == "order":
-        for name, value in (("layouttype", "VERTICAL"), ("selecttype", "ALL"),
-                            ("gradingtype", "ALL_OR_NOTHING")):
-            ElementTree.SubElement(made, name).text = value
+def said(tag: str, text: str) -> Element:
+    """Return an element of Moodle's that holds plain text."""
+    return element(tag, element("text", text), format="plain_text")
+
+
+def question(item: Item, seed: int) -> Element:
+    """Return one question."""
+    kind = {"number": "numerical", "order": "ordering"}.get(item.kind, "multichoice")
+    name = element("name", element("text", f"{item.id} ({item.level}, {item.topic})"))
+    parts = [name, said("questiontext", item.say(item.prompt, seed))]
+    if item.why:
+        parts.append(said("generalfeedback", item.say(item.why, seed)))
+    parts += numerical(item, seed) if item.kind == "number" else choices(item)
+    parts += [said("hint", item.say(hint, seed)) for hint in item.hints]
+    return element("question", *parts, type=kind)
+
+
+def choices(item: Item) -> Iterator[Element]:
+    """Yield how to choose, then the options, each with its share of the points and its reason."""
+    order, options = item.kind == "order", {option["key"]: option for option in item.options}
+    if order:
+        yield element("layouttype", "VERTICAL")
+        yield element("selecttype", "ALL")
+        yield element("gradingtype", "ALL_OR_NOTHING")
     else:
-        ElementTree.SubElement(made, "single").text = str(item.kind == "single").lower()
-    options: Mapping[str, Any] = {option["key"]: option for option in item.options}
-    for rank, key in enumerate(item.answer if item.kind == "order" else options, 1):
-        share = 100 / len(item.answer) if key in item.answer else -100 / len(item.answer)
-        share = max(share, 0) if item.kind == "single" else share
-        points = str(rank) if item.kind == "order" else f"{share:.7g}"
-        added = put(made, "answer", item.say(options[key]["text"]), fraction=points,
-                    format="plain_text")
-        put(added, "feedback", item.say(options[key]["reason"]), format="plain_text")
+        yield element("single", str(item.kind == "single").lower())
+    share = 100 / len(item.answer)
+    least = 0 if item.kind == "single" else -share
+    for rank, key in enumerate(item.answer if order else options, 1):
+        points = rank if order else share if key in item.answer else least
+        made = said("answer", item.say(options[key]["text"]))
+        made.set("fraction", f"{points:.7g}")
+        made.append(said("feedback", item.say(options[key]["reason"])))
+        yield made
 
 
-def numerical(made: ElementTree.Element, item: Item, seed: int) -> None:
-    """Add the value, its tolerance and its unit."""
-    entry = item.number
-    value = answers.compute(entry, **item.values(seed)) / units.base_unit(entry["unit"])[0]
-    added = put(made, "answer", f"{value:.10g}", fraction="100")
-    ElementTree.SubElement(added, "tolerance").text = f"{abs(value) * entry['tolerance']:.6g}"
-    if entry["unit"]:
-        shown = ElementTree.SubElement(ElementTree.SubElement(made, "units"), "unit")
-        ElementTree.SubElement(shown, "multiplier").text = "1"
-        ElementTree.SubElement(shown, "unit_name").text = entry["unit"]
+def numerical(item: Item, seed: int) -> Iterator[Element]:
+    """Yield the value with its tolerance, then the unit."""
+    unit, wide = item.number["unit"], item.number["tolerance"]
+    value = answers.compute(item.number, **item.values(seed)) / units.base_unit(unit)[0]
+    yield element("answer", element("text", f"{value:.10g}"),
+                  element("tolerance", f"{abs(value) * wide:.6g}"), fraction="100")
+    if unit:
+        shown = element("unit", element("multiplier", "1"), element("unit_name", unit))
+        yield element("units", shown)

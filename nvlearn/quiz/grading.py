@@ -9,8 +9,6 @@ from nvlearn.i18n import words
 from nvlearn.quiz.bank import Item
 from nvlearn.units import UnitError
 
-OUTCOMES = ("right", "partly", "wrong", "unanswered")
-
 
 class Grade(NamedTuple):
     """An outcome, its score from 0 to 1, what is to be said, and the slip or options chosen."""
@@ -27,13 +25,13 @@ def grade(item: Item, answer: Any, seed: int = 0) -> Grade:
     A choice of several scores (right - wrong) / all right ones, not below 0; an order scores the
     share of pairs that stand in the right order; a number is right within its tolerance.
     """
-    if answers.is_blank(answer):
+    if answers.is_blank(answer) or (isinstance(answer, str | list) and not answer):
         return unanswered("unanswered")
     if item.kind == "number":
         return number(item, answer, seed)
-    keys, known = chosen(answer), [option["key"] for option in item.options]
-    if strange := [key for key in keys if key not in known]:
-        return unanswered("no_option", name=repr(strange[0])[:40], keys=", ".join(known))
+    keys = chosen(answer)
+    if strange := [key for key in keys if key not in item.keys]:
+        return unanswered("no_option", name=repr(strange[0])[:40], keys=", ".join(item.keys))
     if not keys or (len(keys) > 1 and item.kind == "single"):
         return unanswered("one_only" if keys else "unanswered")
     score = ordered(item.answer, keys) if item.kind == "order" else selected(item.answer, keys)
@@ -78,24 +76,22 @@ def reasons(item: Item, keys: Sequence[str]) -> list[str]:
 
 def number(item: Item, answer: Any, seed: int) -> Grade:
     """Grade a number; a wrong one is told the slip that it looks like."""
-    entry, values = item.number, item.values(seed)
-    if answer in ("", []):
-        return unanswered("unanswered")
+    entry = item.number
     try:
-        given, truth, slip = answers.judge(entry, answer, **values)
+        _, truth, right, slip = answers.judge(entry, answer, **item.values(seed))
     except UnitError as error:
         return Grade("unanswered", 0.0, (str(error),))
-    right = answers.near(entry, given, truth)
     own = {case["code"]: item.say(case["reason"], seed) for case in entry.get("slips", ())}
     said = own.get(slip or "") or answers.slip_sentence(slip)
-    told = [words("quiz.truth", value=answers.in_unit(truth, entry)), item.say(item.why, seed)]
-    return verdict(item, float(right), (slip,) if slip else (), [said, *told] if said else told)
+    told = [said, words("quiz.truth", value=answers.in_unit(truth, entry)),
+            item.say(item.why, seed)]
+    return verdict(item, float(right), (slip,) if slip else (), told)
 
 
 def verdict(item: Item, score: float, keys: Sequence[str], told: Sequence[str]) -> Grade:
     """Return the grade of a score, its outcome named first."""
     outcome = "right" if score > 1 - 1e-9 else "partly" if score > 0 else "wrong"
     said = words(f"quiz.{outcome}", score=f"{score:.0%}")
-    if item.kind != "number" and item.kind != "order" and item.why and outcome == "right":
+    if item.kind in ("single", "multiple") and item.why and outcome == "right":
         told = [*told, item.say(item.why)]
-    return Grade(outcome, score, (said, *told), tuple(keys))
+    return Grade(outcome, score, tuple(filter(None, (said, *told))), tuple(keys))

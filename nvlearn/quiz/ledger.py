@@ -28,11 +28,6 @@ def folder() -> Path:
     return user_data_path("nvlearn", appauthor=False)
 
 
-def path() -> Path:
-    """Return the file of the learner's records."""
-    return folder() / NAME
-
-
 def record(kind: str, **fields: Any) -> None:
     """Append one record with a single write; OSError if the folder cannot be written."""
     append({"kind": kind, "at": datetime.now(UTC).isoformat(timespec="seconds"), **fields})
@@ -50,7 +45,7 @@ def keep(kind: str, **fields: Any) -> str:
 def append(whole: Mapping[str, Any]) -> None:
     """Append a record as it is, such as one that was saved elsewhere."""
     text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
-    target = path()
+    target = folder() / NAME
     target.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
     handle = os.open(target, flags, 0o644)
@@ -74,21 +69,15 @@ def read(kind: str | None = None) -> Records:
     """Return the records of a kind (all if None), oldest first; torn lines are kept aside."""
     records = Records()
     records.torn = []
-    source = path()
+    source = folder() / NAME
     lines = source.read_bytes().split(b"\n") if source.exists() else []
     for number, line in enumerate(lines, start=1):
-        entry = _entry(line)
-        if entry is None and line.strip():
+        try:
+            entry = json.loads(line)
+            if kind in (None, entry["kind"]):
+                records.append(entry)
+        except (ValueError, TypeError, KeyError):
             shown = line[:40].decode("utf-8", "replace")
-            records.torn.append(f"Line {number} of {source} is torn and was left out: {shown!r}.")
-        elif entry is not None and kind in (None, entry["kind"]):
-            records.append(entry)
+            told = f"Line {number} of {source} is torn and was left out: {shown!r}."
+            records.torn += [told] if line.strip() else []
     return records
-
-
-def _entry(line: bytes) -> dict[str, Any] | None:
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return None
-    return entry if isinstance(entry, dict) and isinstance(entry.get("kind"), str) else None

@@ -1,9 +1,10 @@
-"""Taking the quiz: ask, answer, hints, draws for an interview, and what the learner has reached."""
+"""Taking part: questions, hints, answers, predictions, interviews, and how far the learner is."""
 
 import random
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from nvlearn import answers, units
 from nvlearn.answers import Told
 from nvlearn.i18n import words
 from nvlearn.quiz import bank, ledger
@@ -11,13 +12,13 @@ from nvlearn.quiz.bank import Item
 from nvlearn.quiz.grading import Grade, grade
 
 
-def text(item: Item, seed: int = 0) -> str:
-    """Return a question as plain text: what is asked, the options, how to answer."""
-    unit = " ".join(filter(None, (item.number.get("unit"), item.number.get("direction"))))
+def text(item: Item, seed: int = 0, listed: bool = True) -> str:
+    """Return a question as plain text: how to answer, what is asked and, if listed, the options."""
+    unit = answers.unit(item.number) or words("quiz.no_unit")
     head = words("quiz.head", id=item.id, level=words(f"quiz.level.{item.level}"),
-                 kind=words(f"quiz.kind.{item.kind}", unit=unit or words("quiz.no_unit")))
+                 kind=words(f"quiz.kind.{item.kind}", unit=unit))
     options = [f"  {option['key']}  {item.say(option['text'])}" for option in item.options]
-    return "\n".join([head, item.say(item.prompt, seed), *options])
+    return "\n".join([head, item.say(item.prompt, seed), *(options if listed else [])])
 
 
 def ask(id: str, seed: int = 0) -> Told:
@@ -47,6 +48,26 @@ def submit(item: Item, answer: Any, seed: int = 0) -> tuple[Grade, str]:
                               outcome=found.outcome, chosen=list(found.chosen))
 
 
+def predict(id: str, guess: object) -> Told:
+    """Record a guess and answer with the truth, the ratio and the slip it looks like."""
+    entry = answers.find("predictions", id)
+    if answers.is_blank(guess):
+        return Told(words("prediction.not_yet"))
+    try:
+        given, truth, right, slip = answers.judge(entry, guess)
+    except units.UnitError as error:
+        return Told(error)
+    scale, ratio = units.base_unit(entry["unit"])[0], given / truth if truth else None
+    kept = ledger.keep("prediction", id=id, guess=given / scale, truth=truth / scale,
+                       unit=answers.unit(entry), ratio=ratio, slip=slip)
+    told = [words("prediction.right")] if right else [
+        "" if ratio is None else words("prediction.ratio", ratio=f"{ratio:.3g}"),
+        answers.slip_sentence(slip), words(f"prediction.why.{id}")]
+    compared = words("prediction.compared", guess=answers.in_unit(given, entry),
+                     truth=answers.in_unit(truth, entry))
+    return Told(" ".join(filter(None, [compared, *told, kept])))
+
+
 def interview(count: int = 10, level: str | None = None, topic: str | None = None,
               seed: int = 0) -> list[str]:
     """Draw questions for an interview; the same seed draws the same ones, easy ones first.
@@ -74,32 +95,28 @@ def latest(records: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]
 
 def progress() -> Told:
     """Say how far the learner is: by lesson, then by topic."""
-    last, lines = latest(ledger.read()), [words("quiz.progress.head")]
-    for number in range(1, 14):
-        items = bank.lesson(number)
-        scores = [last[item.id]["score"] for item in items if item.id in last]
-        lines.append(words("quiz.progress.lesson", lesson=f"{number:02}", done=len(scores),
-                           of=len(items), score=share(scores)))
-    return Told("\n".join([*lines, *report(item.id for item in bank.everything())]))
+    last = latest(ledger.read())
+    lessons = [words("quiz.progress.lesson", lesson=f"{n:02}", **tally(bank.lesson(n), last))
+               for n in bank.LESSONS]
+    return Told("\n".join([
+        words("quiz.progress.head"), *lessons, *report([*bank.everything()])]))
 
 
-def report(ids: Iterable[str]) -> list[str]:
+def report(items: Collection[Item]) -> list[str]:
     """Say of each topic that was answered how it went, and which lessons to read again."""
-    last, topics = latest(ledger.read()), dict[str, list[Item]]()
-    for item in map(bank.find, ids):
-        topics.setdefault(item.topic, []).append(item)
-    lines = []
-    for topic, items in sorted(topics.items()):
-        scores = {item: last[item.id]["score"] for item in items if item.id in last}
-        again = sorted({f"{item.lesson:02}" for item, score in scores.items() if score < 1})
+    last, lines = latest(ledger.read()), []
+    for topic in sorted({item.topic for item in items if item.id in last}):
+        group = [item for item in items if item.topic == topic]
+        again = sorted({f"{item.lesson:02}" for item in group
+                        if item.id in last and last[item.id]["score"] < 1})
         reread = words("quiz.progress.again", lessons=", ".join(again)) if again else ""
-        if scores:
-            lines.append(words(
-                "quiz.progress.topic", topic=words(f"quiz.topic.{topic}"), done=len(scores),
-                of=len(items), score=share(scores.values()), again=reread).rstrip())
+        lines.append(words("quiz.progress.topic", topic=words(f"quiz.topic.{topic}"),
+                           again=reread, **tally(group, last)).rstrip())
     return lines
 
 
-def share(scores: Collection[float]) -> str:
-    """Return the mean of scores as per cent, or a dash."""
-    return f"{sum(scores) / len(scores):.0%}" if scores else "-"
+def tally(items: Collection[Item], last: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
+    """Return how many questions were answered, of how many, and the mean score or a dash."""
+    scores = [last[item.id]["score"] for item in items if item.id in last]
+    mean = f"{sum(scores) / len(scores):.0%}" if scores else "-"
+    return {"done": len(scores), "of": len(items), "score": mean}

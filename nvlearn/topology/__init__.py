@@ -2,9 +2,8 @@
 
 # isort: off
 from nvlearn.topology.builders import (
-    cluster, full_mesh, mesh, pcie_tree, printed, ring, switched, with_pcie)
-# isort: on
+    cluster, full_mesh, mesh, pcie_tree, printed, ring, switched, system, with_pcie)
 from nvlearn.topology.graph import Bundle, Topology
-from nvlearn.topology.rings import disjoint_rings, rings
-from nvlearn.topology.systems import system
-from nvlearn.topology.traffic import Loads, all_to_all_pattern, loads, neighbour_pattern
+from nvlearn.topology.traffic import (
+    Loads, all_to_all_pattern, disjoint_rings, loads, neighbour_pattern, rings)
+# isort: on

@@ -1,11 +1,13 @@
-"""Build topologies: rings, meshes, switched boards, PCIe trees, clusters, printed matrices."""
+"""Build topologies: rings, meshes, switched boards, PCIe trees, clusters, catalog systems."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nvlearn import catalog
 from nvlearn.topology.graph import Topology
 
 FAR = ("SYS", "SOC")  # across sockets; SOC is what drivers before 2018 print
@@ -287,12 +289,12 @@ def cluster(domain: Topology, domains: int, nic_rate: float, *, nics: int | None
             graph.add_node(here, **{**data, "group": f"{data.get('group', node)}@{d}"}
                            if data["kind"] != "gpu" else data)
         graph.add_edges_from((names[u], names[v], e) for u, v, e in domain.graph.edges(data=True))
-        for nic in range(count):
-            graph.add_node(f"NIC{d * count + nic}", kind="nic")
-            _join(graph, f"NIC{d * count + nic}", "network", nic_rate, kind="network")
         for i in range(domain.ranks):
-            nearest = f"NIC{d * count + i * count // domain.ranks}"
-            _join(graph, f"GPU{d * domain.ranks + i}", nearest, pcie_rate, kind="pcie")
+            nic = f"NIC{d * count + i * count // domain.ranks}"
+            if nic not in graph:
+                graph.add_node(nic, kind="nic")
+                _join(graph, nic, "network", nic_rate, kind="network")
+            _join(graph, f"GPU{d * domain.ranks + i}", nic, pcie_rate, kind="pcie")
     return Topology(graph, f"{domains} x {domain.name}", relay=domain.relay)
 
 
@@ -346,10 +348,59 @@ def printed(labels: Sequence[Sequence[str | None]], rate: float, road: float, *,
 def _together(labels: Sequence[Sequence[str | None]],
               near: Callable[[str | None], bool]) -> list[int]:
     """Put each GPU into the first group to all of whose GPUs it is near; number the groups."""
-    groups: list[list[int]] = []
-    for gpu, row in enumerate(labels):
-        home = next((g for g in groups if all(near(row[other]) for other in g)), None)
-        if home is None:
-            groups.append(home := [])
-        home.append(gpu)
-    return [next(i for i, g in enumerate(groups) if gpu in g) for gpu in range(len(labels))]
+    group: list[int] = []
+    for row in labels:
+        fits = (g for g in range(len(labels))  # a number without a GPU so far fits any
+                if all(near(row[other]) for other, its in enumerate(group) if its == g))
+        group.append(next(fits))
+    return group
+
+
+BOARD = 8  # GPUs of a server in a rack-spanning system whose boards the catalog does not count
+
+
+@cache
+def system(name: str) -> Topology:
+    """Return a machine of the catalog as a topology.
+
+    Parameters
+    ----------
+    name : str
+        A name or alias of ``catalog.systems()``, such as "DGX H100".
+
+    Raises
+    ------
+    CatalogError
+        If no system has that name; the nearest names are given.
+
+    PCIe is built where it joins GPUs that NVLink does not: layouts "pairs" and "pcie". Where no
+    source tells how links go to switch chips, they are spread evenly; a domain with a published
+    all-to-all rate gets a second level of switches as wide as that; a card whose PCIe generation
+    the catalog does not know gets Gen4. Source: NVIDIA Fabric Manager
+    User Guide and the sources of each record.
+    Lesson 04.
+
+    >>> system("DGX H100")
+    <Topology DGX H100: 8 GPUs, 144 links>
+    """
+    record = catalog.system(name)
+    gpu, gpus = catalog.gpu(record.gpu), record.gpus.count
+
+    def count(field: str, default: int) -> int:
+        figure = record.get(field)
+        return figure.count if figure else default
+
+    if record.layout == "switched":
+        rate, reach = gpu.per_link.one_way, record.get("all_to_all")
+        chips = count("chips_per_board", 1)
+        wires = record.links_to_chips or (gpu.links.count // chips,) * chips
+        trunk = round(reach.one_way * BOARD / gpus / rate) if reach else count("trunk_links", 0)
+        return switched(gpus, rate, wires, boards=count("boards", gpus // BOARD), trunk=trunk,
+                        spine=bool(reach), name=record.name,
+                        reduces=catalog.switch(record.switch).in_network_reduction)
+    road = gpu.get("pcie_raw") or catalog.pcie("Gen4").raw
+    if record.layout == "pcie":
+        return pcie_tree(gpus, road.one_way, gpus_per_switch=0, switches_per_socket=4,
+                         name=record.name)
+    joined = mesh(record.matrix, gpu.per_link.one_way, record.name)
+    return with_pcie(joined, road.one_way) if record.layout == "pairs" else joined

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,7 @@ FloatArray = NDArray[np.float64]
 EXHAUSTIVE = 10
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(NamedTuple):
     """All parallel links from one station to the next, which share whatever is sent along them."""
 
     source: str
@@ -65,8 +63,7 @@ class Topology:
         self.ranks = len(self.gpus)
         if not self.ranks:
             raise ValueError(f"{name} has no GPU; add at least one node of kind 'gpu'.")
-        self._routes: dict[tuple[str, str], list[tuple[int, ...]]] = {}
-        self._before: dict[str, dict[str, list[str]]] = {}
+        self._routes, self._towards = cache(self._find_routes), cache(self._search)
 
     def __repr__(self) -> str:
         return f"<Topology {self.name}: {self.ranks} GPUs, {self.graph.size() // 2} links>"
@@ -155,20 +152,17 @@ class Topology:
         >>> ring(6, 25e9).hop_matrix()[0].tolist()
         [0, 1, 2, 3, 2, 1]
         """
-        ahead: dict[str, list[str]] = {node: [] for node in self.fabric}
-        for u, v, data in self.fabric.edges(data=True):
-            if kind in (None, data["kind"]) and data["capacity"] > 0:
-                ahead[u].append(v)
-        blocked = set() if relay else set(self.gpus)
-        matrix = np.full((self.ranks, self.ranks), -1, dtype=np.int64)
-        for row, start in zip(matrix, self.gpus, strict=True):
-            hops, line = {start: 0}, [start]
-            for here in line:  # grows as stations are found
-                if here == start or here not in blocked:
-                    found = [n for n in ahead[here] if n not in hops]
-                    hops.update(dict.fromkeys(found, hops[here] + 1))
-                    line += found
-            row[:] = [hops.get(gpu, -1) for gpu in self.gpus]
+        import networkx as nx
+
+        # Where no GPU relays, a way into one ends there: at a node of its own, with no way out.
+        ends = {gpu: gpu if relay else f"at {gpu}" for gpu in self.gpus}
+        ways = nx.DiGraph()
+        ways.add_nodes_from(self.gpus)
+        ways.add_edges_from((u, ends.get(v, v)) for u, v, data in self.fabric.edges(data=True)
+                            if kind in (None, data["kind"]) and data["capacity"] > 0)
+        found = [nx.single_source_shortest_path_length(ways, gpu) for gpu in self.gpus]
+        matrix = np.array([[hops.get(end, -1) for end in ends.values()] for hops in found])
+        np.fill_diagonal(matrix, 0)
         return matrix
 
     def diameter(self, kind: str | None = "nvlink") -> int:
@@ -227,18 +221,14 @@ class Topology:
         >>> [len(route) for route in ring(4, 25e9).routes(0, 2)]
         [2, 2]
         """
-        a, b = self._gpu(source), self._gpu(target)
-        if (a, b) not in self._routes:
-            self._routes[a, b] = self._find_routes(a, b)
-        return self._routes[a, b]
+        return self._routes(self._gpu(source), self._gpu(target))
 
     def _find_routes(self, a: str, b: str) -> list[tuple[int, ...]]:
         edges = self.fabric.edges
-        if self.fabric.has_edge(a, b):
-            direct = edges[a, b]
-            # No way over two links can be as good as one of more than half their bandwidth.
-            if direct["capacity"] and 2 * direct["nominal"] > self._widest:
-                return [(direct["index"],)]
+        direct = self.fabric.get_edge_data(a, b, {"capacity": 0})
+        # No way over two links can be as good as one of more than half their bandwidth.
+        if direct["capacity"] and 2 * direct["nominal"] > self._widest:
+            return [(direct["index"],)]
 
         def walks(node: str) -> list[list[str]]:
             return [[a]] if node == a else [
@@ -255,7 +245,7 @@ class Topology:
     def _widest(self) -> float:
         return max(bundle.nominal for bundle in self.bundles)
 
-    def _towards(self, start: str) -> dict[str, list[str]]:
+    def _search(self, start: str) -> dict[str, list[str]]:
         """For each station the ones before it on the best ways from a GPU."""
         import networkx as nx
 
@@ -266,10 +256,9 @@ class Topology:
             # Rounded, so that equally good routes compare equal.
             return None if blocked or not data["capacity"] else round(1e15 / data["nominal"])
 
-        if start not in self._before:
-            found = nx.dijkstra_predecessor_and_distance(self.fabric, start, weight=cost)
-            self._before[start] = found[0]
-        return self._before[start]
+        before: dict[str, list[str]] = nx.dijkstra_predecessor_and_distance(
+            self.fabric, start, weight=cost)[0]
+        return before
 
     # ---- cuts --------------------------------------------------------------------------------
 

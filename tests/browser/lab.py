@@ -277,9 +277,9 @@ def overlaps(page: Page) -> list[str]:
 
 
 def faults_for_readers(page: Page) -> list[str]:
-    """Return what axe finds serious in explorers and prediction boxes, known faults left out."""
+    """Return what axe finds serious in our widgets, known faults of others left out."""
     found = []
-    for place in (".nv-explorer", ".nv-prediction"):
+    for place in (".nv-explorer", ".nv-prediction", ".nv-quiz"):
         if page.locator(place).count():
             for fault in Axe().run(page, context=place).response["violations"]:
                 serious = fault["impact"] in ("serious", "critical")

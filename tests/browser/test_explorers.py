@@ -128,6 +128,29 @@ def test_as_a_page_without_a_kernel(page: Page, path: Path, tmp_path: Path) -> N
         assert still.get_attribute("alt") in page.inner_text("body")  # the caption says the same
 
 
+def test_the_quiz_answers_the_keyboard(page: Page, server: lab.Lab) -> None:
+    path = next(path for path in LESSONS if path.name.startswith("02"))
+    lab.unrun_copy(path, server.folder)
+    lab.open_lesson(page, server, path.name)
+    lab.run_all(page)
+    quiz = page.locator(".nv-quiz")
+    quiz.scroll_into_view_if_needed()
+    for _ in range(3):  # the first questions, of whatever kind
+        question = quiz.locator(".nv-question")
+        field = question.locator("input[type=number], input[type=text]")
+        if field.count():
+            field.first.fill("1")
+            field.first.press("Tab")
+        else:
+            choices = question.locator(".widget-toggle-button, input[type=checkbox]")
+            (choices if choices.count() else question.locator("button")).first.press("Space")
+        question.get_by_role("button", name="Submit").press("Enter")
+        expect(question.get_by_role("status")).to_contain_text("ight")  # right, partly, not right
+        quiz.get_by_role("button", name="Next").press("Enter")
+    photograph(page, "quiz")
+    expect(quiz).to_contain_text("answered: 3")
+
+
 def test_the_newest_value_wins(page: Page, server: lab.Lab) -> None:
     path = next(path for path in LESSONS if path.name.startswith("02"))
     lab.unrun_copy(path, server.folder)

@@ -9,7 +9,9 @@ import pytest
 from browser import lab
 from playwright.sync_api import Browser, Page
 
-from nvlearn import collectives, figures, formulas, topology
+from nvlearn import collectives, field, figures, formulas, topology
+from nvlearn.data import printout
+from nvlearn.explorers import machine
 from nvlearn.figures import Picture, Series
 
 pytestmark = pytest.mark.browser
@@ -64,6 +66,17 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "timeline": lambda: trace(collectives.ring_all_reduce(8), topology.ring(8, 25e9)),
     "timeline of 72": lambda: trace(
         collectives.ring_all_reduce(72), topology.system("GB200 NVL72")),
+    "a printout": lambda: figures.reading(field.read(printout("off_fabric"), "B200")[0]),
+    "a log": lambda: figures.reading(field.read(printout("log_h100"), "H100")[0]),
+    "a log beside machines": lambda: figures.beside(
+        field.read(printout("two_processes"))[0], "DGX-1 P100", "DGX H100", "GB200 NVL72"),
+    "winners": lambda: machine.winners("DGX H100", True),
+    "calibration": lambda: figures.calibration([
+        {"id": f"0{n}-x", "ratio": r, "slip": s}
+        for n, r, s in ((1, 2.0, "both_ways"), (2, 1.0, None), (3, 1e3, "thousand"))]),
+    "formula": lambda: figures.formula_curve(
+        ["ring_all_reduce_time", "nvls_all_reduce_time"], "message", (1e3, 1e10), 1e8, ranks=8.0,
+        bandwidth=370e9, latency=3e-6),
     "train": lambda: figures.bandwidth_train(2, 100e9, 18),
 }  # fmt: skip
 
