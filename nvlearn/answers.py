@@ -1,7 +1,7 @@
 """What exercises, predictions and quiz items share: reading an answer and computing the truth."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from nvlearn import units
@@ -11,17 +11,6 @@ from nvlearn.formulas.checks import pick
 from nvlearn.i18n import words
 
 NEAR = 0.025  # how close an answer must come to a wrong value to be called that slip
-_BYTES, _SHARES = ("B", "B/s", "bit/s", "bit"), ("", "%")
-_ANY = ("", "%", "s", *_BYTES)
-_ONE, _BOTH, _ALL = ("one way",), ("both ways",), ("", "one way", "both ways")
-#: Code, base units and directions for which a slip makes sense, and what it multiplies by.
-_USUAL: tuple[tuple[str, Sequence[str], Sequence[str], Sequence[float]], ...] = (
-    ("both_ways", _BYTES, _ONE, (2,)), ("one_way", _BYTES, _BOTH, (1 / 2,)),
-    ("double", _ANY, ("", *_BOTH), (2,)), ("half", _ANY, ("", *_ONE), (1 / 2,)),
-    ("bits", _BYTES, _ALL, (8,)), ("bytes", _BYTES, _ALL, (1 / 8,)),
-    ("gib", _BYTES, _ALL, tuple(1.024**k for k in (-3, -2, -1, 1, 2, 3))),
-    ("thousand", _ANY, _ALL, (1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9)),
-    ("percent", _SHARES, _ALL, (100, 1 / 100)))
 
 
 class Told(str):
@@ -136,8 +125,9 @@ def slip(answer: float, truth: float, extra: Mapping[str, float] | None = None,
         return None
     near = NEAR if tolerance >= 0.001 else max(tolerance, 1e-9)
     kind = units.base_unit(unit)[1] if unit not in ("", "%") else unit
-    usual = [(code, truth * factor) for code, kinds, ways, factors in _USUAL for factor in factors
-             if truth and kind in kinds and direction in ways]
+    usual = [(case["code"], truth * factor) for case in read_table("slips")["slip"]
+             for factor in case["factors"] if truth and kind in case.get("kinds", (kind,))
+             and direction in case.get("ways", (direction,))]
     for wrongs in ((extra or {}).items(), usual):
         hits = [(abs(answer - wrong), code) for code, wrong in wrongs
                 if abs(answer - wrong) <= near * abs(wrong)]

@@ -251,7 +251,6 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
 
 def lab(folder: str | None = None, no_browser: bool = False) -> tuple[str, int]:
     """Open the course in JupyterLab: the first lesson of a folder, or of this checkout."""
-    from importlib.util import find_spec
     from urllib.parse import quote
 
     if folder is not None and not (folder.strip() and Path(folder).is_dir()):
@@ -260,25 +259,13 @@ def lab(folder: str | None = None, no_browser: bool = False) -> tuple[str, int]:
     lessons = sorted(path.name for path in root.glob("[0-9][0-9]_*.ipynb"))
     if folder is None and not lessons:
         raise FileNotFoundError(words("cli.no_lessons"))
-    if find_spec("jupyterlab") is None:
-        raise FileNotFoundError(words("cli.no_jupyterlab"))
-    made = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}"]
+    try:
+        from jupyterlab.labapp import main as start
+    except ModuleNotFoundError:
+        raise FileNotFoundError(words("cli.no_jupyterlab")) from None
+    made = [f"--ServerApp.root_dir={root}", *["--no-browser"] * no_browser]
     made += [f"--LabApp.default_url=/lab/tree/{quote(name)}" for name in lessons[:1]]
-    if getattr(os, "geteuid", lambda: 1)() == 0:  # in a container root is the usual user
-        made.append("--allow-root")
+    made += ["--allow-root"] * (getattr(os, "geteuid", lambda: 1)() == 0)  # as in a container
     print(words("cli.opening", folder=root), flush=True)
-    return "", start(made + ["--no-browser"] * no_browser)
-
-
-def start(made: list[str]) -> int:
-    """Become the command; on Windows, where that is not possible, wait for it."""
-    if os.name == "posix":
-        os.execv(made[0], made)
-    import subprocess
-
-    with subprocess.Popen(made) as running:
-        while True:
-            try:
-                return running.wait()
-            except KeyboardInterrupt:  # the server has got it too, and asks or stops
-                continue
+    start(made)
+    return "", 0

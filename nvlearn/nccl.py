@@ -506,15 +506,16 @@ def fit_line(sizes: ArrayLike, times: ArrayLike, collective: str = "all_reduce",
     (10.0, 1000)
     """
     size, time = _read(sizes, times)
-    wire, weight = size * formulas.busbw_factor(ranks, collective), np.ones_like(time)
-    columns = np.array([np.ones_like(size), wire]).T / time[:, None]
-    columns /= (scale := columns.max(axis=0))
+    wire = size * formulas.busbw_factor(ranks, collective)
+    products = np.array([np.ones_like(time), wire, time, wire * time, wire * wire])
+    latency, slow, error = 0.0, 0.0, np.ones_like(time)
     for _ in range(12):
-        kept, weighted, x = [0, 1], columns * weight[:, None], np.zeros(2)
-        while (y := np.linalg.lstsq(weighted[:, kept], weight, rcond=None)[0]).min() < 0:
-            kept.pop(int(y.argmin()))
-        x[kept] = y
-        weight = np.maximum(np.abs(columns @ x - 1), 0.01) ** -0.5
-    latency, slow = (x / scale).tolist()
-    left = _left(time, np.full_like(time, latency), latency + wire * slow)
-    return LineFit(latency, 1 / slow if slow else np.inf, left)
+        weights = 1 / (time * time * np.maximum(error, 0.01))
+        total, across, up, both, square = (products @ weights).tolist()
+        spread = total * square - across * across
+        slow = max((total * both - across * up) / spread, 0.0) if spread > 0 else 0.0
+        latency = (up - slow * across) / total
+        latency, slow = (latency, slow) if latency >= 0 else (0.0, both / square)
+        error = np.abs((latency + wire * slow) / time - 1)
+    fitted = latency + wire * slow
+    return LineFit(latency, 1 / slow if slow else np.inf, _left(time, fitted - wire * slow, fitted))

@@ -5,8 +5,17 @@ from collections.abc import Iterator
 from functools import cache
 
 from nvlearn import units
-from nvlearn.catalog.records import CatalogError, Figure, NVLink, Record, System
-from nvlearn.catalog.tables import TABLES, gpu, sources, unknown
+from nvlearn.catalog.tables import (
+    TABLES,
+    CatalogError,
+    Figure,
+    NVLink,
+    Record,
+    System,
+    gpu,
+    sources,
+    unknown,
+)
 from nvlearn.i18n import words
 
 LONGEST = 200

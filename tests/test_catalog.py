@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from nvlearn import catalog, units
-from nvlearn.catalog.records import PROVENANCE, Figure
-from nvlearn.catalog.tables import TABLES, key_of, read_row
+from nvlearn.catalog.tables import PROVENANCE, TABLES, Figure, key_of, read_row
 from nvlearn.data import read_table
 from nvlearn.i18n import words
 

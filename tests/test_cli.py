@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -159,11 +160,12 @@ def test_lab_opens_the_first_lesson_of_a_folder(
     (tmp_path / "11_z.ipynb").touch()
     (tmp_path / "notes.ipynb").touch()
     started: list[list[str]] = []
-    monkeypatch.setattr(cli, "start", lambda made: started.append(made) or 0)
+    fake = types.SimpleNamespace(main=started.append)
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", fake)
     assert cli.main(["lab", "--no-browser", str(tmp_path)]) == 0
     assert [[part for part in made if part != "--allow-root"] for made in started] == [[
-        sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={tmp_path}",
-        "--LabApp.default_url=/lab/tree/02_b%20c.ipynb", "--no-browser",
+        f"--ServerApp.root_dir={tmp_path}", "--no-browser",
+        "--LabApp.default_url=/lab/tree/02_b%20c.ipynb",
     ]]  # fmt: skip
     assert str(tmp_path) in capsys.readouterr().out
     assert not any("token" in part for part in started[0])
@@ -175,7 +177,7 @@ def test_lab_without_lessons_or_without_jupyterlab_says_what_to_do(
     monkeypatch.setattr(cli, "__file__", str(tmp_path / "site" / "nvlearn" / "cli.py"))
     assert cli.main(["lab"]) == 2
     assert "No lessons" in capsys.readouterr().err
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)  # as if it were not installed
     assert cli.main(["lab", str(tmp_path)]) == 2
     assert "pip install jupyterlab" in capsys.readouterr().err
 

@@ -33,7 +33,7 @@ from nvlearn.explorers import (
     tuning_explorer,
     winner_explorer,
 )
-from nvlearn.explorers.box import choices
+from nvlearn.explorers.explorer import choices
 from nvlearn.figures import Picture, bandwidth_train
 
 MAKERS = [

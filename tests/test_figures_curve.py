@@ -63,8 +63,9 @@ def record(name: str, ratio: float | None, slip: str | None = None) -> dict[str,
 
 def test_calibration_tells_right_ones_slips_and_the_rest() -> None:
     picture = calibration([
-        record("a", 2.0, "both_ways"), record("b", 1.05), record("c", 0.3), record("d", 1e4, "bits"),
-        record("e", 2.0, "both_ways"), record("zero", 0.0), record("none", None)])
+        record("a", 2.0, "both_ways"), record("b", 1.05), record("c", 0.3),
+        record("d", 1e4, "bits"), record("e", 2.0, "both_ways"),
+        record("zero", 0.0), record("none", None)])
     assert picture.data["kinds"] == ["slip", "right", "off", "slip", "slip"]
     assert "Predictions: 5; right: 1; slips with a name: 3." in picture.description
     assert "2 of 5: That looks like both directions" in picture.description

@@ -10,7 +10,8 @@ from string import Formatter
 
 import pytest
 
-from nvlearn import answers, i18n
+from nvlearn import i18n
+from nvlearn.data import read_table
 from nvlearn.i18n import WordError, words
 
 
@@ -46,7 +47,7 @@ def test_an_unknown_language_is_named(monkeypatch: pytest.MonkeyPatch, code: str
 
 
 def test_every_slip_has_its_words() -> None:
-    assert all(words(f"slip.{code}") for code, *_ in answers._USUAL)
+    assert all(words(f"slip.{case['code']}") for case in read_table("slips")["slip"])
 
 
 def test_every_text_is_a_format() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nvlearn import catalog, units
-from nvlearn.catalog.records import Record
-from nvlearn.catalog.tables import TABLES
+from nvlearn.catalog.tables import TABLES, Record
 from nvlearn.provenance import why
 
 RECORDS = [record for table in TABLES.values() for record in table.all().values()]

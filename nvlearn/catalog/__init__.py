@@ -9,9 +9,8 @@ Call a table with a name for one record, ask its plural for all of them.
 """
 
 # isort: off
-from nvlearn.catalog.records import (
-    CatalogError, Fact, Figure, Gpu, MissingFigureError, NVLink, Record, Source, Switch, System)
 from nvlearn.catalog.tables import (
+    CatalogError, Fact, Figure, Gpu, MissingFigureError, NVLink, Record, Source, Switch, System,
     c2c, domain, fact, gpu, nic, nvlink, pcie, rival, sources, switch, system)
 # isort: on
 

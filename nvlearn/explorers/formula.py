@@ -5,7 +5,7 @@ from typing import Any
 
 from nvlearn import catalog, training
 from nvlearn.explorers.explorer import Explorer, NumberControl, choice, drawn
-from nvlearn.figures.curve import formula_curve
+from nvlearn.figures.curves import formula_curve
 from nvlearn.figures.drawing import Picture
 from nvlearn.figures.step import step_timeline
 from nvlearn.figures.train import bandwidth_train

@@ -11,7 +11,15 @@ from typing import Any
 import ipywidgets as widgets
 
 from nvlearn import answers, quiz
-from nvlearn.explorers.box import Box, button, choices, handler, number_field, paragraph, text_field
+from nvlearn.explorers.explorer import (
+    Box,
+    button,
+    choices,
+    handler,
+    number_field,
+    paragraph,
+    text_field,
+)
 from nvlearn.i18n import words
 from nvlearn.quiz import bank, session
 from nvlearn.quiz.bank import Item

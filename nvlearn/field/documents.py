@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from nvlearn import catalog
+from nvlearn.data import read_table
 from nvlearn.field import nccl_tests, nvlink, topo
 from nvlearn.field.findings import Document, ReadError, Unsupported
 from nvlearn.i18n import words
@@ -24,17 +25,6 @@ TAG = re.compile(
 )
 
 GPUS = re.compile(r"GPU ?\d")
-
-# What other tools print over a matrix or a table. The last ones need a strange matrix beside them.
-OTHERS = {
-    "rocm-smi topology": ("between two GPUs", "amd-smi topology"),
-    "p2p matrix": ("P2P Connectivity Matrix", "Bandwidth Matrix (GB/s)", "Latency Matrix (us)"),
-    "nvbandwidth": ("nvbandwidth Version", "memcpy CE ", "memcpy SM "),
-    "nvidia-smi topo -p2p": ("topo -p2p", "CNS = Chipset"),
-    "MetaX mx-smi topology": ("mx-smi", "MetaXLink"),
-    "xpu-smi topology": ("xpu-smi", "XeLink"),
-    "npu-smi topology": ("npu-smi", "HCCS")}
-SURE = 3
 
 
 def read(source: str | Iterable[str], gpu: str | None = None) -> list[Document]:
@@ -94,9 +84,9 @@ def clean(text: str) -> list[str]:
 def others(text: str, placed: list[tuple[int, Document]]) -> list[tuple[int, Document]]:
     """Name the tools whose printouts look alike; their matrices are one document."""
     strange = [at for at, document in placed if isinstance(document, Unsupported)]
-    named = []
-    for order, (what, titles) in enumerate(OTHERS.items()):
-        titles = titles if strange or order < SURE else ()
+    table, named = read_table("logs"), []
+    known = table["others"] | (table["others_beside_a_strange_matrix"] if strange else {})
+    for what, titles in known.items():
         if found := [at for title in titles if (at := text.find(title)) >= 0]:
             named.append((text.count("\n", 0, min(found)), what))
     if not named:

@@ -11,41 +11,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nvlearn.data import read_table
 from nvlearn.formulas import PASSES
 
 Floats = NDArray[np.float64]
 
-TYPES = {"char", "uchar", "half", "float", "double", "bfloat16", "bf16", "int", "uint", "fp8"}
-TYPES |= {f"{f}{sep}{bits}" for f in ("f8", "fp8", "float8") for sep in ("", "_")
-          for bits in ("e4m3", "e5m2")}
-TYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+LOGS = read_table("logs")
+TYPES, COLUMNS = {*LOGS["types"]}, LOGS["columns"]
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?")
 COUNT = re.compile(r"[0-9]{1,29}")
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|nan|inf)")
 NAME = re.compile(r"(all_?reduce|all_?gather|reduce_?scatter|all_?to_?allv?|send_?recv|broadcast"
                   r"|reduce|gather|scatter|hypercube)_(?:perf|test)")
 NAMES = {name.replace("_", ""): name for name in (*PASSES, "alltoallv", "hypercube")}
-COLUMNS = {"bytes": "size", "n": "count", "elements": "count", "op": "redop", "cputime": "time",
-           "error": "wrong", "res": "wrong"}
-COLUMNS |= {"#wrong"[:n]: "wrong" for n in range(2, 7)}  # a narrow window may have torn it
 MOST = 1e18  # no number of a log is larger
 HEADER = re.compile(r"size|count|type|redop|root|time|algbw|busbw|wrong|timestamp|[#i]_?\w+%?")
-# What a line that is no row may say: a word in it, the part of a printout (0: any), a pattern.
-SAYS = [(word, kind, stage, re.compile(pattern)) for word, kind, stage, pattern in (
-    ("ailure", "failed", 0, r"Test (?:\w+ )?failure|Cuda failure"),
-    ("rror", "failed", 0, r"nccl[A-Z]\w*Error|unhandled \w+ error"),
-    ("imeout", "failed", 0, r"Test timeout"),
-    ("concluded", "done", 6, r"test"),
-    ("Avg", "average", 6, r"bus\s+bandwidth\s*:\s*([\d.]\S*)"),
-    ("bounds", "bounds", 6, r"values\s*:\s*(\d+)\s+(OK|FAILED)"),
-    ("algbw", "header", 4, r"busbw"), ("nThread", "numbers", 2, r"nGpus"),
-    ("maxBytes", "numbers", 0, r"Reducing maxBytes"),
-    ("Rank", "device", 3, r"(?:^|[#:>])\s*Rank\s+(\d+)\b(.{0,120}?)\bdevice\s+(\d+)"
-                          r"\s*\[[^\]]*\]?\s*(.*)"),
-    ("anks ", "ranks", 0, r"\bn[rR]anks (\d+)"),
-    ("_perf", "name", 1, NAME.pattern), ("_test", "name", 1, NAME.pattern),
-    ("rccl", "kin", 0, ""), ("RCCL", "kin", 0, ""),
-    ("...", "elided", 0, r"^[\s#>:\d-]*\.{3}"), ("snip", "elided", 0, r"^\W*snip"))]
+SAYS = [(word, kind, stage, re.compile(pattern.replace("NAME", NAME.pattern)))
+        for word, kind, stage, pattern in LOGS["says"]]
 SETTINGS = re.compile(r"(nThread|nGpus|minBytes|maxBytes|validation|step)s?(?::| to|) *(\d{1,18})")
 COMMAND = re.compile(r"(?:\s(?:-np?|--ntasks)[ =](\d{1,9})\b.*)?_perf\b(?:.*?\s-g *(\d{1,9}))?")
 

@@ -1,9 +1,8 @@
 """Pictures: data in, a Picture out."""
 
-from nvlearn.figures.calibration import calibration
 from nvlearn.figures.city import city_map
 from nvlearn.figures.collective import collective_step
-from nvlearn.figures.curve import formula_curve
+from nvlearn.figures.curves import calibration, formula_curve, winner_map
 from nvlearn.figures.drawing import Picture
 from nvlearn.figures.generations import generations
 from nvlearn.figures.matrix import matrix
@@ -14,4 +13,3 @@ from nvlearn.figures.step import step_timeline
 from nvlearn.figures.tables import Table, table
 from nvlearn.figures.timeline import timeline
 from nvlearn.figures.train import bandwidth_train
-from nvlearn.figures.winners import winner_map

@@ -22,8 +22,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         def line(tag: str, cells: Sequence[str]) -> str:
-            inside = "".join(f'<{tag} style="text-align: left">{escape(cell)}</{tag}>' for cell in cells)
-            return f"<tr>{inside}</tr>"
+            cell = f'<{tag} style="text-align: left">'  # JupyterLab's own style is on the cells
+            return f"<tr>{''.join(f'{cell}{escape(text)}</{tag}>' for text in cells)}</tr>"
 
         rows = "".join(line("td", row) for row in self.lines[1:])
         return f"<table><thead>{line('th', self.lines[0])}</thead><tbody>{rows}</tbody></table>"
