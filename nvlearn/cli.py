@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nvlearn import __version__
+from nvlearn.data import read_table
 from nvlearn.i18n import words
 from nvlearn.units import GB, parse_size, parse_time
 
@@ -66,9 +67,9 @@ def plain_streams() -> None:
 # ---- options -------------------------------------------------------------------------------------
 
 
-def within(kind: str, read: Callable[[str], float], least: float, most: float,
-           metavar: str) -> dict[str, Any]:
-    """Return an option that reads a number of a kind, or says what was expected."""
+def within(kind: str, read: Callable[[str], float], least: float = 0,
+           most: float = math.inf) -> Callable[[str], float]:
+    """Return what reads a number of a kind, or says what was expected."""
 
     def reader(text: str) -> float:
         try:
@@ -79,7 +80,7 @@ def within(kind: str, read: Callable[[str], float], least: float, most: float,
             raise argparse.ArgumentTypeError(words(f"cli.expected.{kind}", text=repr(text)))
         return value
 
-    return {"type": reader, "metavar": metavar}
+    return reader
 
 
 def count(text: str) -> float:
@@ -93,29 +94,10 @@ def size(text: str) -> float:
     return int(text) if text.isdecimal() else round(parse_size(text))
 
 
-FLAG = {"action": "store_true"}
-#: The options of each command; what is not given keeps the default of the function that runs it.
-OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
-    "lab": {"--no-browser": FLAG, "folder": {"nargs": "?", "metavar": "FOLDER"}},
-    "demo": {
-        "--as-printed": FLAG, "--parameters": within("parameters", count, 1, 1e15, "7B"),
-        "--bytes-per-gradient": within("bytes_per_gradient", float, 0.1, 64, "2"),
-        "--gpus": within("gpus", int, 2, 1e6, "8"),
-        "--compute": within("compute", parse_time, 1e-6, 1e6, '"0.8 s"')},
-    "why": {"text": {"nargs": "+", "metavar": "TEXT"}},
-    "read": {
-        "file": {"metavar": "FILE"}, "--gpu": {"metavar": '"RTX 3090"'},
-        "--plot": {"metavar": "FILE.svg"}, "--json": FLAG},
-    "measure": {
-        "--engine": {"choices": ("mpi", "torch")}, "--ranks": {"type": int, "metavar": "2"},
-        "--from": {**within("size", size, 0, math.inf, "8B"), "dest": "least"},
-        "--to": {**within("size", size, 0, math.inf, "64MiB"), "dest": "most"},
-        "--repeat": {"type": int, "metavar": "20"}, "--warmup": {"type": int, "metavar": "5"},
-        "--save": {"metavar": "FILE"}, "--json": FLAG},
-    "quiz": {
-        "what": {"choices": ("progress", "export", "load", "grade", "check", "moodle")},
-        "paths": {"nargs": "*", "metavar": "PATH"}, "--bank": {"metavar": "FILE"},
-        "--seed": {"type": int, "metavar": "0"}}}
+READERS = {
+    "parameters": within("parameters", count, 1, 1e15), "gpus": within("gpus", int, 2, 1e6),
+    "bytes_per_gradient": within("bytes_per_gradient", float, 0.1, 64), "whole": int,
+    "compute": within("compute", parse_time, 1e-6, 1e6), "size": within("size", size)}
 
 
 def parser() -> Parser:
@@ -131,8 +113,10 @@ def parser() -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
             argument_default=argparse.SUPPRESS)
         made.set_defaults(run=run)
-        for name, how in OPTIONS[run.__name__].items():
+        for name, told in read_table("options")[run.__name__].items():
+            how = {"action": "store_true"} if told == "flag" else dict(told)
             key = how.get("dest", name.strip("-").replace("-", "_"))
+            how |= {"type": READERS[how["type"]]} if "type" in how else {}
             made.add_argument(name, **how, help=words(f"cli.help.{key}"))
     return top
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nvlearn import answers, units
-from nvlearn.quiz import bank, grading
-from nvlearn.quiz.bank import Item
-from nvlearn.quiz.grading import grade
+from nvlearn.quiz import bank
+from nvlearn.quiz.bank import Item, grade
 
 ITEMS = list(bank.everything())
 OPTIONS = tuple(
@@ -115,4 +114,4 @@ def test_anything_gets_an_outcome_and_a_sentence(each: Item, answer: object, see
     assert 0 <= found.score <= 1
     assert found.told
     assert (found.outcome == "right") == (found.score == 1)
-    assert grading.grade(each, answer, seed) == found
+    assert bank.grade(each, answer, seed) == found

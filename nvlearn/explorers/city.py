@@ -4,10 +4,7 @@ from functools import cache
 
 from nvlearn import catalog, collectives, topology
 from nvlearn.explorers.explorer import Explorer, NumberControl, choice, drawn
-from nvlearn.figures.city import city_map
-from nvlearn.figures.collective import collective_step
-from nvlearn.figures.drawing import Picture
-from nvlearn.figures.generations import generations
+from nvlearn.figures import Picture, city_map, collective_step, generations
 from nvlearn.i18n import words
 from nvlearn.units import GB, MIB, format_rate, format_size, format_time
 

@@ -5,10 +5,7 @@ from typing import Any
 
 from nvlearn import catalog, training
 from nvlearn.explorers.explorer import Explorer, NumberControl, choice, drawn
-from nvlearn.figures.curves import formula_curve
-from nvlearn.figures.drawing import Picture
-from nvlearn.figures.step import step_timeline
-from nvlearn.figures.train import bandwidth_train
+from nvlearn.figures import Picture, bandwidth_train, formula_curve, step_timeline
 from nvlearn.formulas import legend
 from nvlearn.i18n import words
 from nvlearn.units import GB, MB, US

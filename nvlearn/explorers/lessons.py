@@ -128,8 +128,7 @@ def tuning_explorer() -> Explorer:
         choice("tuning_explorer", "link", ("pcie", "nvlink", "infiniband"), "pcie"),
         choice("tuning_explorer", "value_bytes", (4, 2), 2),
         NumberControl("bucket", words("tuning_explorer.bucket"), 1, 1000, 1, 25),
-        choice("tuning_explorer", "no_sync", (False, True), False)],
-        lambda **at: f"nvlearn.explorers.lessons.before_after{tuple(at.values())!r}")
+        choice("tuning_explorer", "no_sync", (False, True), False)])
 
 
 def before_after(link: str, value_bytes: int, bucket: int, no_sync: bool) -> Picture:
@@ -151,8 +150,7 @@ def cluster_explorer() -> Explorer:
     return Explorer(cluster_picture, drawn, [
         choice("cluster_explorer", "traffic", ("ring", "rail", "all"), "ring"),
         choice("cluster_explorer", "nics", (1, 4, 8), 1),
-        NumberControl("domains", words("cluster_explorer.domains"), 2, 4, 1, 2)],
-        lambda **at: f"nvlearn.explorers.lessons.cluster_picture{tuple(at.values())!r}")
+        NumberControl("domains", words("cluster_explorer.domains"), 2, 4, 1, 2)])
 
 
 def cluster_picture(traffic: str, nics: int, domains: int) -> Picture:

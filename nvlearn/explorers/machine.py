@@ -5,10 +5,7 @@ import numpy as np
 from nvlearn import field, nccl
 from nvlearn.data import printout, read_table
 from nvlearn.explorers.explorer import Control, Explorer, NumberControl, choice, drawn, text_field
-from nvlearn.figures.curves import winner_map
-from nvlearn.figures.drawing import Picture
-from nvlearn.figures.reading import drawable, reading
-from nvlearn.figures.sizes import Series, size_curves
+from nvlearn.figures import Picture, Series, drawable, reading, size_curves, winner_map
 from nvlearn.i18n import words
 from nvlearn.units import GB, KIB, US, format_time
 

@@ -11,19 +11,14 @@ from typing import Any
 import ipywidgets as widgets
 
 from nvlearn import answers, quiz
+
+# isort: off
 from nvlearn.explorers.explorer import (
-    Box,
-    button,
-    choices,
-    handler,
-    number_field,
-    paragraph,
-    text_field,
-)
+    Box, button, choices, handler, number_field, paragraph, text_field)
+# isort: on
 from nvlearn.i18n import words
 from nvlearn.quiz import bank, session
-from nvlearn.quiz.bank import Item
-from nvlearn.quiz.grading import Grade
+from nvlearn.quiz.bank import Grade, Item
 
 
 def quiz_box(what: int | str | Sequence[str] = 1, *, seed: int = 0, one_by_one: bool = True,

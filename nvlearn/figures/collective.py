@@ -3,7 +3,7 @@
 import numpy as np
 
 from nvlearn.collectives import Schedule, Send, run, schedule
-from nvlearn.exercises.schedules import COPIES, expected
+from nvlearn.exercises import COPIES, expected
 from nvlearn.figures import style
 from nvlearn.figures.city import factory
 from nvlearn.figures.drawing import Drawing, Picture, boxes, pen

@@ -11,4 +11,3 @@ from nvlearn.formulas.collective import *
 from nvlearn.formulas.legends import *
 from nvlearn.formulas.links import *
 from nvlearn.formulas.parallel import *
-from nvlearn.formulas.scaling import *

@@ -14,8 +14,7 @@ from nvlearn import answers, units
 from nvlearn.formulas import require
 from nvlearn.i18n import words
 from nvlearn.quiz import ledger
-from nvlearn.quiz.bank import Item
-from nvlearn.quiz.grading import grade
+from nvlearn.quiz.bank import Item, grade
 from nvlearn.quiz.session import latest
 
 FORMAT = "nvlearn results 1"

@@ -8,8 +8,7 @@ from nvlearn import answers, units
 from nvlearn.answers import Told
 from nvlearn.i18n import words
 from nvlearn.quiz import bank, ledger
-from nvlearn.quiz.bank import Item
-from nvlearn.quiz.grading import Grade, grade
+from nvlearn.quiz.bank import Grade, Item, grade
 
 
 def text(item: Item, seed: int = 0, listed: bool = True) -> str:
