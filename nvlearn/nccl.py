@@ -517,5 +517,6 @@ def fit_line(sizes: ArrayLike, times: ArrayLike, collective: str = "all_reduce",
         latency = (up - slow * across) / total
         latency, slow = (latency, slow) if latency >= 0 else (0.0, both / square)
         error = np.abs((latency + wire * slow) / time - 1)
-    fitted = latency + wire * slow
-    return LineFit(latency, 1 / slow if slow else np.inf, _left(time, fitted - wire * slow, fitted))
+    left = _left(time, np.full_like(time, latency), latency + wire * slow)
+    grows = slow * wire.max() > 1e-9 * time.max()  # what is left of rounding is no growth
+    return LineFit(latency, 1 / slow if grows else np.inf, left)
