@@ -61,7 +61,7 @@ def test_the_still_form(name: str, tmp_path: Path) -> None:
     assert bundle["text/plain"] == picture.description
     found = re.fullmatch(
         r'<figure><img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)">'
-        r"<figcaption>(.+)</figcaption></figure>",
+        r"<figcaption[^>]*>(.+)</figcaption></figure>",
         bundle["text/html"],
     )
     assert found

@@ -61,7 +61,8 @@ class PredictionBox(Box):
 
     def still(self) -> tuple[str, str]:
         """Return how to commit a number without the box."""
-        still = words("prediction_box.still", id=self.id, unit=self.unit)
+        unit = self.unit and f", {self.unit}"
+        still = words("prediction_box.still", id=self.id, unit=unit)
         return f"<p>{escape(still)}</p>", still
 
 

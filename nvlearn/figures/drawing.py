@@ -43,7 +43,7 @@ class Picture:
         words = escape(self.description)
         return (
             f'<figure><img src="data:image/svg+xml;base64,{source}" alt="{words}">'
-            f"<figcaption>{words}</figcaption></figure>")
+            f'<figcaption style="white-space:pre-line">{words}</figcaption></figure>')
 
     def save(self, path: str | Path) -> Path:
         """Write the SVG to a file and return its path."""

@@ -99,7 +99,7 @@ def story(curves: Sequence[Series], parts: Sequence[Part], size: Say, say: Say) 
         end=size(end), value=say(first.values[-1], digits=3), best=", ".join(best))
     if text_width(title, style.TITLE, bold=True) > WIDTH - 2 * MARGIN:
         title = words("sizes.title.long", count=len(parts))
-    return [title, f"{finding}.", *(
+    return [title, *[f"{finding}."] * (len(curves) > 1), *(
         words("sizes.ends", name=each.name, small=size(each.sizes[0]), large=size(each.sizes[-1]),
               low=say(each.values[0], digits=3), high=say(each.values[-1], digits=3))
         for each in curves)]

