@@ -196,5 +196,5 @@ def format_value(value: float, unit: str, direction: str = "", digits: int = 5) 
     """Write a number of any base unit or counted thing: "18 links", "900 GB/s both ways"."""
     text = _scaled(value, unit, digits) if unit in _SCALES else _number(value, 9)
     if unit not in (*_SCALES, "year", "1"):
-        text += f" {unit.removesuffix('s') if value == 1 else unit}"
+        text += f" {re.sub('(?<=ch)es$|s$', '', unit) if value == 1 else unit}"
     return f"{text} {direction}" if direction in ("one way", "both ways") else text

@@ -163,4 +163,5 @@ def test_the_largest_unit_is_chosen_after_rounding() -> None:
     assert units.format_time(0.0544) == "54.4 ms"
     assert units.format_time(0) == "0 s"
     assert units.format_value(1, "links") == "1 link"
+    assert units.format_value(1, "switches") == "1 switch"
     assert units.format_value(2016, "year") == "2016"
