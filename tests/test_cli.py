@@ -219,7 +219,7 @@ def test_read_takes_what_is_piped_in() -> None:
     text = next((CASES / "topo").glob("22-*")).read_bytes()
     line = [sys.executable, "-m", "nvlearn", "read", "-"]
     done = subprocess.run(line, input=text, capture_output=True, check=True)
-    assert b"two by two, " in done.stdout
+    assert b"two by two, NV4 in a pair" in done.stdout
 
 
 @pytest.mark.parametrize("wrong", [
