@@ -140,6 +140,8 @@ def test_the_quiz_answers_the_keyboard(page: Page, server: lab.Lab) -> None:
     quiz.scroll_into_view_if_needed()
     for _ in range(3):  # the first questions, of whatever kind
         question = quiz.locator(".nv-question")
+        prompt = question.locator(".widget-html-content").first
+        asked = prompt.inner_text()
         field = question.locator("input[type=number], input[type=text]")
         if field.count():
             field.first.fill("1")
@@ -150,6 +152,7 @@ def test_the_quiz_answers_the_keyboard(page: Page, server: lab.Lab) -> None:
         question.get_by_role("button", name="Submit").press("Enter")
         expect(question.get_by_role("status")).to_contain_text("ight")  # right, partly, not right
         quiz.get_by_role("button", name="Next").press("Enter")
+        expect(prompt).not_to_have_text(asked)  # the next one has come
     photograph(page, "quiz")
     expect(quiz).to_contain_text("answered: 3")
 
