@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,56 +10,11 @@ from pathlib import Path
 import pytest
 import readme
 from browser import lab
+from install.fresh import BIN, PATIENCE, clean_environment, run
 
 pytestmark = pytest.mark.install
 
 PRINTED = "093bda21863d6a1473b77078b55e938bbb34aeffe5ee59d4750c2e1f81eb995b"
-KEPT = (".ci", ".gitattributes", ".gitignore", ".github")
-BIN = "Scripts" if os.name == "nt" else "bin"
-PATIENCE = 600  # seconds, for what downloads
-
-
-def left_out(_: str, names: list[str]) -> set[str]:
-    """Return the names that no clean copy has."""
-    made = {"__pycache__", "build", "dist"}
-    return {
-        name
-        for name in names
-        if name in made or name.endswith(".egg-info") or (name.startswith(".") and name not in KEPT)
-    }
-
-
-def clean_environment() -> dict[str, str]:
-    """Return an environment that knows nothing of the one in which these tests run."""
-    own = ("PYTHON", "VIRTUAL_ENV", "NVLEARN", "JUPYTER", "PYTEST", "IPYTHON")
-    env = {key: value for key, value in os.environ.items() if not key.startswith(own)}
-    inside = Path(sys.prefix) / BIN
-    paths = [path for path in env["PATH"].split(os.pathsep) if Path(path) != inside]
-    return {**env, "PATH": os.pathsep.join(paths)}
-
-
-def run(command: list[str], cwd: Path) -> str:
-    """Run a command and return what it prints; if it fails, show that."""
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=clean_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    said = done.stdout.decode("utf-8")
-    assert done.returncode == 0, f"{command}\n{said}\n{done.stderr.decode('utf-8', 'replace')}"
-    return said
-
-
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a clean copy of the repository, in a path with a space."""
-    target = tmp_path_factory.mktemp("a clean copy") / "nv learn"
-    shutil.copytree(readme.ROOT, target, ignore=left_out)
-    return target
 
 
 @pytest.fixture
