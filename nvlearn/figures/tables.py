@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from nvlearn.i18n import words
+from nvlearn.data import read_table
+from nvlearn.i18n import language, words
 
 
 class Table:
@@ -40,3 +41,11 @@ def table(records: Mapping[str, Any], name: str, **columns: str) -> Table:
     rows = [[key, *(getattr(record, column, "-") for column in columns)]
             for key, record in records.items()]
     return Table([name, *columns.values()], rows)
+
+
+def glossary() -> Table:
+    """Return the words of the course: what each means, its picture, and where that fails."""
+    columns = ("term", "lesson", "means", "city", "fails")
+    rows = read_table(f"glossary.{language()}")["term"]
+    heads = [words(f"glossary.{column}") for column in columns]
+    return Table(heads, [[row[column] for column in columns] for row in rows])
