@@ -7,7 +7,9 @@ import io
 import json as encoder
 import math
 import os
+import shutil
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -234,15 +236,13 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
 
 
 def lab(folder: str | None = None, no_browser: bool = False) -> tuple[str, int]:
-    """Open the course in JupyterLab: the first lesson of a folder, or of this checkout."""
+    """Open the course in JupyterLab: the first lesson of a folder, or of the course."""
     from urllib.parse import quote
 
     if folder is not None and not (folder.strip() and Path(folder).is_dir()):
         raise FileNotFoundError(words("cli.no_folder", folder=repr(folder)))
-    root = Path(folder or Path(__file__).parent.parent / "notebooks").resolve()
+    root = Path(folder or lessons_folder(Path(__file__).parent)).resolve()
     lessons = sorted(path.name for path in root.glob("[0-9][0-9]_*.ipynb"))
-    if folder is None and not lessons:
-        raise FileNotFoundError(words("cli.no_lessons"))
     try:
         from jupyterlab.labapp import main as start
     except ModuleNotFoundError:
@@ -253,3 +253,16 @@ def lab(folder: str | None = None, no_browser: bool = False) -> tuple[str, int]:
     print(words("cli.opening", folder=root), flush=True)
     start(made)
     return "", 0
+
+
+def lessons_folder(package: Path) -> Path:
+    """Return the lessons of the checkout, or the learner's copy of those in the package."""
+    if (package.parent / "quizzes" / "schema.json").is_file():
+        return package.parent / "notebooks"
+    target, packed = Path(f"nvlearn-course-{__version__}"), package / "course"
+    if not target.exists():  # a copy in which the learner works, or an older one, is not touched
+        if not packed.is_dir():
+            raise FileNotFoundError(words("cli.no_lessons"))
+        half = tempfile.mkdtemp(prefix=".nvlearn-course-", dir=".")
+        Path(shutil.copytree(packed, half, dirs_exist_ok=True)).rename(target)
+    return target / "notebooks"
