@@ -1,14 +1,16 @@
 """Checks of the lessons' exercises: numbers, functions, schedules; a slip gets its name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from nvlearn import answers, units
+from nvlearn import answers, catalog, field, units
 from nvlearn.collectives import Schedule, run
+from nvlearn.data import printout, printout_row
 from nvlearn.i18n import words
 
 
@@ -137,3 +139,67 @@ def parts(marks: np.ndarray, plan: Schedule) -> str:
     twice = owners[marks[owners] > 1] if plan.collective not in COPIES else owners[:0]
     again = words("schedule.twice", ranks=", ".join(map(str, twice))) if len(twice) else ""
     return words("schedule.parts", ranks=listed) + again
+
+
+# --- mystery machines: what a learner says of a printout, against what the reader finds ----------
+
+
+class Shown(answers.Told):
+    """A printout, whose lines are not broken; a wide one can be moved from side to side."""
+
+    def _repr_html_(self) -> str:
+        look = "white-space:pre;overflow:auto;font-size:12px"
+        return f'<pre tabindex="0" style="{look}">{escape(self)}</pre>'
+
+
+def mystery(id: str) -> Shown:
+    """Return what a mystery machine printed, below what its owner says of it."""
+    gpu = printout_row(id).get("gpu") or words("mystery.nothing")
+    return Shown(f"{words('mystery.owner', gpu=gpu)}\n\n{printout(id)}")
+
+
+def check_mystery(id: str, fabric: object = ..., findings: object = ...,
+                  gb_per_s: object = ...) -> Check:
+    """Check what a learner says of a mystery machine.
+
+    `fabric` is asked of a matrix alone: switch, mesh, pairs, none or unknown. `findings` is a list
+    of codes of `nvlearn.field.codes()`. `gb_per_s`, one way, is what the NVLinks of one GPU carry
+    when all are up; where nobody names the GPU, the most that the printout shows.
+    """
+    gpu = printout_row(id).get("gpu", "")
+    documents = field.read(printout(id), gpu or None)
+    joined, whole, now = _asked(documents[0].as_json(), gpu)
+    if any(each in (None, ..., [...]) for each in (gb_per_s, findings, fabric if joined else 0)):
+        return Check(None, words("exercise.not_yet"))
+    if not isinstance(findings, list | tuple | set):
+        return Check(False, words("mystery.list"))
+    try:
+        given = answers.read_answer(gb_per_s, "GB/s", "one way")
+    except units.UnitError as error:
+        return Check(False, str(error))
+    wrong = [*_misnamed([*map(str, findings)], documents)]
+    if abs(given - whole) > 0.02 * whole:
+        slip = answers.slip(given, whole, {"as_it_is": now}, 0.02, "GB/s", "one way")
+        wrong.insert(0, f"gb_per_s: {answers.slip_sentence(slip) or words('mystery.rate')}")
+    if joined and fabric != joined:
+        wrong.insert(0, words(f"mystery.fabric_{joined}"))
+    lines = wrong or [document.in_words() for document in documents]
+    return Check(not wrong, "\n".join([words(f"mystery.{'wrong' if wrong else 'right'}"), *lines]))
+
+
+def _misnamed(named: list[str], documents: list[field.Document]) -> Iterator[str]:
+    """Say which findings were invented and which were missed, each with its line of advice."""
+    there = {found.code: found for document in documents for found in document.findings}
+    for code in (code for code in named if code not in there):
+        known = field.codes().get(code, {})
+        yield words(f"mystery.{'invented' if known else 'no_code'}", code=code, **known)
+    for code in (code for code in there if code not in named):
+        yield words("mystery.missed", code=code, text=there[code].text, advice=there[code].advice)
+
+
+def _asked(told: dict[str, Any], gpu: str) -> tuple[str | None, float, float]:
+    """Return the fabric, and bytes/s one way: of a GPU with all its links, and as printed."""
+    listed = told["gpus"][0] if told["kind"] == "nvlink-status" else {}
+    now = told.get("peak_busbw") or listed.get("gb_per_s_one_way") or max(told["gb_per_s_one_way"])
+    model, now = catalog.gpu.find(gpu or listed.get("name", "")), now * units.GB
+    return told.get("fabric"), model.nvlink_total.one_way if model else now, now

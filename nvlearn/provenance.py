@@ -4,23 +4,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from nvlearn import units
-from nvlearn.catalog.tables import (
-    TABLES,
-    CatalogError,
-    Figure,
-    NVLink,
-    Record,
-    System,
-    gpu,
-    sources,
-    unknown,
-)
+from nvlearn import catalog, units
+from nvlearn.catalog.tables import TABLES, unknown
 from nvlearn.i18n import words
 
 LONGEST = 200
 NEAR = 0.0035  # 367 finds 367.61 and 260 finds 259.2, but 900 does not find 896
-Entry = tuple[Record, str, Figure]  # a figure in its place, with its title
+Entry = tuple[catalog.Record, str, catalog.Figure]  # a figure in its place, with its title
 
 
 def why(text: str) -> list[str]:
@@ -32,7 +22,7 @@ def why(text: str) -> list[str]:
         return [line for record in named.values() for line in _about(record)]
     if not re.match(r"[-\u2212~\u2248+\s]*\.?\d", text):
         keys = {key: r for table in TABLES.values() for key, r in table.keys.items()}
-        raise CatalogError(unknown(text, "record", keys))
+        raise catalog.CatalogError(unknown(text, "record", keys))
     asked = _read(text)
     groups: dict[tuple[str, str, bool], list[Entry]] = {}
     said: set[tuple[object, ...]] = set()
@@ -67,20 +57,20 @@ def _read(text: str) -> units.Quantity:
     return units.read(text)
 
 
-def _ways(figure: Figure) -> dict[str, float]:
+def _ways(figure: catalog.Figure) -> dict[str, float]:
     """Return the values by which a figure may be known, by direction."""
     if figure.unit == "B/s" and figure.direction in ("one way", "both ways"):
         return {"one way": figure.one_way, "both ways": figure.both_ways}
     return {figure.direction: figure.value}
 
 
-def _close(figure: Figure, asked: units.Quantity) -> bool:
+def _close(figure: catalog.Figure, asked: units.Quantity) -> bool:
     ways = _ways(figure)
     return any(abs(value - asked.value) <= NEAR * abs(asked.value) for way, value in ways.items()
                if asked.direction in (way, "") or asked.direction not in ways)
 
 
-def _chains(figure: Figure) -> list[str]:
+def _chains(figure: catalog.Figure) -> list[str]:
     """Write the arithmetic of a figure, such as 18 links x 25 GB/s = ..., then of its factors."""
     if not figure.factors:
         return []
@@ -91,15 +81,16 @@ def _chains(figure: Figure) -> list[str]:
     return [text, *(line for factor in figure.factors for line in _chains(factor))]
 
 
-def _state(figure: Figure) -> str:
+def _state(figure: catalog.Figure) -> str:
     """Say of what kind a figure is, and what to mind about it."""
     unstated = words("why.unstated") * (figure.direction == "unstated")
     unsettled = words("why.unsettled") * (not figure.settled)
     return "; ".join(filter(None, (figure.kind, unstated, unsettled, figure.note)))
 
 
-def _source(figure: Figure) -> str:
-    return f"{sources()[figure.source].publisher}: {sources()[figure.source].document}"
+def _source(figure: catalog.Figure) -> str:
+    source = catalog.sources()[figure.source]
+    return f"{source.publisher}: {source.document}"
 
 
 def _told(group: list[Entry]) -> Iterator[str]:
@@ -112,16 +103,17 @@ def _told(group: list[Entry]) -> Iterator[str]:
     yield from dict.fromkeys(f"  {line}" for line in _chains(figure))
     if group[1:]:
         yield words("why.same", names=", ".join(r.name for r, _, _ in group[1:]))
-    if isinstance(record, NVLink) and figure.scope == "GPU" and figure.unit == "B/s":
+    if isinstance(record, catalog.NVLink) and figure.scope == "GPU" and figure.unit == "B/s":
         yield from _reached(record)
     yield words("why.source", source=_source(figure))
 
 
-def _reached(made: NVLink) -> Iterator[str]:
+def _reached(made: catalog.NVLink) -> Iterator[str]:
     """Yield what was measured, one way, over a generation of NVLink."""
     limit = made.per_gpu.one_way
     for record, title, figure in _entries():
-        over = gpu(record.gpu).nvlink if isinstance(record, System) else getattr(record, "of", "")
+        of = getattr(record, "of", "")
+        over = catalog.gpu(record.gpu).nvlink if isinstance(record, catalog.System) else of
         told = (over, figure.kind, figure.unit, figure.direction)
         if told == (made.name, "measured", "B/s", "one way") and figure.scope in ("GPU", "pair"):
             yield words("why.reached", made=made.name, title=title, text=figure.text,
@@ -129,13 +121,13 @@ def _reached(made: NVLink) -> Iterator[str]:
                         source=_source(figure))
 
 
-def _about(record: Record) -> Iterator[str]:
+def _about(record: catalog.Record) -> Iterator[str]:
     """Yield every figure of a record."""
     yield f"{record.name}. {record.note}".strip(" .") + "."
     for name, figure in record.figures.items():
         yield words("why.figure", label=words(f"catalog.{name}"), state=_state(figure),
                     text=(_chains(figure) or [figure.text])[0], source=_source(figure))
-    if isinstance(record, NVLink):
+    if isinstance(record, catalog.NVLink):
         yield from _reached(record)
 
 

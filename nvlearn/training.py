@@ -1,11 +1,14 @@
 """Bytes and time of a training step: the demo of lesson 11, buckets and overlap, whole plans."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from nvlearn import catalog, formulas
+from nvlearn.data import read_table
+from nvlearn.formulas.checks import Num, Out
 from nvlearn.i18n import words
 
 PARAMETERS = 7e9
@@ -109,42 +112,123 @@ def tuned(name: str, message: float, ranks: int, rate: float, compute: float, wa
     return TunedRow(name, way, rate, False, compute, exchanges * count * each, exchanges * waits)
 
 
+#: Shapes of models by their names: arguments of `splits`.
+MODELS: dict[str, dict[str, Any]] = {
+    row["name"]: row["shape"] for row in read_table("models")["model"]}
+
+
 class Step(NamedTuple):
-    """Parts of a planned step, s: computing, what waits, the sum; bytes of state on each GPU."""
+    """Parts of a planned step, s: computing, what waits, the sum; bytes of state on each GPU.
 
-    compute: float
-    tensor: float
-    bubble: float
-    data: float
-    total: float
-    memory: float
+    `sent` are bytes that each GPU sends, by kind: inside its NVLink domain, and outside.
+    """
+
+    compute: Out
+    tensor: Out
+    bubble: Out
+    data: Out
+    total: Out
+    memory: Out
+    sent: dict[str, tuple[Out, Out]]
 
 
-def plan_step(parameters: float, layers: int, hidden: int, sequence: int = 4096, *, batch: int = 1,
-              microbatches: int = 1, tensor: int = 1, pipeline: int = 1, data: int = 1,
-              interleave: int = 1, stage: int = 0, value_bytes: float = 2.0, flops: float = 400e12,
-              domain: int = 8, inside: float = 450e9, outside: float = 50e9,
+def plan_step(parameters: Num, layers: Num, hidden: Num, sequence: Num = 4096, *, batch: Num = 1,
+              microbatches: Num = 1, tensor: Num = 1, pipeline: Num = 1, data: Any = 1,
+              interleave: Num = 1, stage: Num = 0, value_bytes: Num = 2.0, flops: Num = 400e12,
+              domain: Num = 8, inside: Num = 450e9, outside: Num = 50e9,
               tensor_first: bool = True) -> Step:
-    """Return the step of a model that is cut over tensor x pipeline x data GPUs.
+    """Return the step of a model that is cut over tensor x pipeline x data GPUs; or of many cuts.
 
     Each replica takes `microbatches` of `batch` sequences. `flops` is what a GPU reaches, `domain`
     how many NVLink joins, `inside` and `outside` what a GPU sends at, bytes/s one way. Tensor
     groups fill a domain first, unless `tensor_first` is False: then data groups do. All that waits
-    waits in full, but for the exchange of gradients, which hides bucket by bucket.
+    waits in full, but for the exchange of gradients, which hides bucket by bucket, and the
+    activations that a stage hands on, which are in `sent` and in no time.
     """
-    share, near = tensor * pipeline, math.gcd(data, max(1, domain // (tensor_first * tensor or 1)))
+    share = tensor * pipeline
+    near = np.gcd(data, np.maximum(1, domain // (tensor if tensor_first else 1)))
     work = 6 * parameters * batch * sequence * microbatches / share / flops
-    reach = tensor * (1 if tensor_first else near)
-    activation = formulas.activation_bytes(batch, sequence, hidden)
+    close = tensor * (1 if tensor_first else near) <= domain
+    activation, depth = formulas.activation_bytes(batch, sequence, hidden), layers / pipeline
     waits = microbatches * formulas.tensor_parallel_time(
-        activation, tensor, inside if reach <= domain else outside, layers=layers / pipeline)
+        activation, tensor, np.where(close, inside, outside), layers=depth)
     bubble = formulas.pipeline_bubble_overhead(pipeline, microbatches, interleave) * (work + waits)
     gradients = formulas.parameter_bytes(parameters / share, value_bytes)
-    once = formulas.hierarchical_all_reduce_time(
-        gradients, near, data // near, inside, outside).serial
+    once = formulas.hierarchical_all_reduce_time(gradients, near, data // near, inside, outside)
     # Stage 3 gathers weights twice and scatters gradients, in each micro-batch.
-    times, window = (1.5 * microbatches, 1.0) if stage == 3 else (1.0, 2 / 3 / microbatches)
+    whole = stage == 3
+    times, window = np.where(whole, 1.5 * microbatches, 1), np.where(whole, 1, 2 / 3 / microbatches)
     count = formulas.bucket_count(gradients)
-    exposed = formulas.bucket_exposed_time(count, once * times / count, window * work)
+    exposed = formulas.bucket_exposed_time(count, once.serial * times / count, window * work)
+    summed = microbatches * formulas.tensor_parallel_bytes(activation, tensor, depth)
+    handed = 2 * microbatches * interleave * activation / tensor * (pipeline > 1)
+    sent = {"tensor": (np.where(close, summed, 0), np.where(close, 0, summed)),
+            "data": (once.inside * inside * times, once.across * outside * times)}
+    close = share * data <= domain
+    sent["pipeline"] = np.where(close, handed, 0), np.where(close, 0, handed)
     memory = formulas.zero_memory(parameters / share, data, stage)
-    return Step(work, waits, bubble, exposed, work + waits + bubble + exposed, memory)
+    return Step(work, waits, bubble, exposed, work + waits + bubble + exposed, memory, sent)
+
+
+class Splits(NamedTuple):
+    """The best ways to split a model, fastest first, an array of each; and how many there were.
+
+    `cuts` are arguments of `plan_step`, `parts` seconds, `memory` bytes on each GPU, `sent` bytes
+    that each GPU sends a step by kind: inside its NVLink domain, and outside. `worst` is the step
+    of the slowest that fits.
+    """
+
+    tried: int
+    too_large: int
+    worst: float
+    cuts: dict[str, Out]
+    parts: dict[str, Out]
+    total: Out
+    memory: Out
+    sent: dict[str, tuple[Out, Out]]
+
+
+def splits(parameters: float, layers: int, hidden: int, heads: int, gpus: int, sequences: int,
+           sequence: int = 4096, memory: float = 80e9, best: int = 5, inside: float = 450e9,
+           outside: float = 50e9, **machine: Any) -> Splits:
+    """Return the fastest splits of a model over GPUs that fit into `memory` bytes on each.
+
+    A step takes `sequences` in all. Every split is tried whose numbers divide evenly: tensor x
+    pipeline x data GPUs, micro-batches, interleaving, ZeRO stage (2 is 1 where gradients of
+    micro-batches add up). Of those with the same three groups the fastest is kept. `plan_step` has
+    the parts; what stages hand on is added in full. Memory is state and what the backward pass
+    needs of the forward one, none of it computed again: 34 s b h bytes a layer, shared by the
+    tensor group (Korthikanti et al. 2022).
+    """
+    groups, deep, all_ = (np.flatnonzero(n % np.arange(1, n + 1) == 0) + 1
+                          for n in (gpus, layers, sequences))
+    tensor, pipeline, interleave, microbatches, stage = np.meshgrid(
+        groups, groups, deep, all_, [0, 1, 3], sparse=True)
+    data = np.maximum(gpus // (tensor * pipeline), 1)
+    batch = sequences // (data * microbatches)
+    even = (
+        (tensor * pipeline * data == gpus) & (heads % tensor == 0)
+        & (layers % (pipeline * interleave) == 0) & (data * microbatches * batch == sequences)
+        & ((interleave == 1) | ((pipeline > 1) & (microbatches % pipeline == 0)))
+        & ((stage == 0) | (data > 1)))
+    cuts = {name: np.broadcast_to(axis, even.shape)[even] for name, axis in {
+        "tensor": tensor, "pipeline": pipeline, "data": data, "microbatches": microbatches,
+        "batch": batch, "interleave": interleave, "stage": stage}.items()}
+    tensor, pipeline, _, microbatches, batch, interleave, _ = cuts.values()
+    step = plan_step(parameters, layers, hidden, sequence, inside=inside, outside=outside, **cuts,
+                     **machine)
+    near, far = step.sent["pipeline"]
+    parts = {"compute": step.compute, "tensor": step.tensor, "bubble": step.bubble,
+             "pipeline": near / inside + far / outside, "data": step.data}
+    ahead = 1 + (interleave > 1) * (pipeline - 1) / (pipeline * interleave)
+    room = step.memory + 17 * formulas.activation_bytes(batch, sequence, hidden) / tensor * (
+        layers * ahead * np.minimum(1, microbatches / pipeline))
+    total, fits = step.total + parts["pipeline"], np.flatnonzero(room <= memory)
+    order = fits[np.lexsort((room[fits], total[fits]))]
+    _, first = np.unique(tensor[order] * gpus + pipeline[order], return_index=True)
+    top = order[np.sort(first)[:best]]
+    return Splits(
+        room.size, room.size - fits.size, total[fits].max(initial=0),
+        {name: cut[top] for name, cut in cuts.items()},
+        {name: part[top] for name, part in parts.items()}, total[top], room[top],
+        {kind: (near[top], far[top]) for kind, (near, far) in step.sent.items()})

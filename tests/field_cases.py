@@ -1,4 +1,7 @@
-"""The printouts in tests/field, and whether an answer meets the checks in their expected.json."""
+"""The cases of tests/field/expected.json, and whether an answer meets their checks.
+
+A printout stands in tests/field or, if it ships with the course, in nvlearn/data/printouts.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 from nvlearn import field
 
 HERE = Path(__file__).parent / "field"
+SHIPPED = HERE.parents[1] / "nvlearn" / "data" / "printouts"
 CASES = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))["cases"]
 
 
@@ -24,9 +28,19 @@ def runs(kind: str) -> list[tuple[str, str | None, list[dict[str, Any]]]]:
     return found
 
 
+def path_of(name: str) -> Path:
+    """Return the file of a case, in either folder."""
+    return next(folder / name for folder in (HERE, SHIPPED) if (folder / name).is_file())
+
+
+def numbered(kind: str, number: str) -> Path:
+    """Return the file of a case by its kind and number, such as topo 47."""
+    return path_of(next(name for name in CASES if name.startswith(f"{kind}/{number}-")))
+
+
 def text_of(name: str) -> str:
     """Return the text of a printout, as the command line would read it."""
-    return (HERE / name).read_bytes().decode("utf-8", "replace")
+    return path_of(name).read_bytes().decode("utf-8", "replace")
 
 
 def failures(text: str, gpu: str | None, checks: list[dict[str, Any]]) -> list[str]:

@@ -270,8 +270,8 @@ def test_first_gpus_and_reductions() -> None:
     assert all(catalog.gpu(g.first_gpu).nvlink == g.name for g in catalog.nvlinks().values())
     adds_up = [s.name for s in catalog.switches().values() if s.in_network_reduction]
     assert adds_up == ["NVSwitch 3", "NVSwitch 4", "NVLink 6 Switch"]
-    sizes = [d.shipped.count for d in catalog.domains().values()]
-    assert sizes == [8, 16, 8, 8, 72, 72]
+    sizes = [d.shipped.count for d in catalog.domains().values() if "shipped" in d.figures]
+    assert sizes == [8, 16, 8, 8, 72]  # NVLink 6 is announced
 
 
 # --- names ------------------------------------------------------------------

@@ -13,6 +13,7 @@ import types
 from pathlib import Path
 
 import pytest
+from field_cases import HERE, numbered
 
 from nvlearn import cli
 
@@ -182,6 +183,22 @@ def test_lab_without_lessons_or_without_jupyterlab_says_what_to_do(
     assert "pip install jupyterlab" in capsys.readouterr().err
 
 
+def test_lab_copies_the_packaged_lessons_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, older = tmp_path / "site" / "nvlearn", tmp_path / "nvlearn-course-0.0.1"
+    (package / "course" / "notebooks").mkdir(parents=True)
+    (package / "course" / "notebooks" / "01_a.ipynb").write_text("as packed", encoding="utf-8")
+    older.mkdir()
+    monkeypatch.chdir(tmp_path)
+    made = cli.lessons_folder(package)
+    assert made == Path(f"nvlearn-course-{cli.__version__}", "notebooks")
+    (made / "01_a.ipynb").write_text("as the learner left it", encoding="utf-8")
+    assert cli.lessons_folder(package) == made
+    assert (made / "01_a.ipynb").read_text(encoding="utf-8") == "as the learner left it"
+    assert {path.name for path in tmp_path.iterdir()} == {"site", older.name, made.parts[0]}
+
+
 def test_the_demo_needs_no_heavy_library() -> None:
     code = (
         "import sys; from nvlearn import cli; cli.main(['demo'])\n"
@@ -202,11 +219,12 @@ def test_closed_streams_and_the_module_form() -> None:
     assert done.stdout.startswith("nvlearn ")
 
 
-CASES = Path(__file__).parent / "field"
+def cases(kind: str, number: str) -> str:
+    return str(numbered(kind, number))
 
 
 def test_read_explains_a_printout_and_answers_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(next((CASES / "topo").glob("47-*")))
+    file = cases("topo", "47")
     assert cli.main(["read", file, "--gpu", "RTX 3090"]) == 0
     assert "Warning" in capsys.readouterr().out
     assert cli.main(["read", file, "--json"]) == 0
@@ -216,27 +234,21 @@ def test_read_explains_a_printout_and_answers_in_json(capsys: pytest.CaptureFixt
 
 
 def test_read_takes_what_is_piped_in() -> None:
-    text = next((CASES / "topo").glob("22-*")).read_bytes()
+    text = numbered("topo", "22").read_bytes()
     line = [sys.executable, "-m", "nvlearn", "read", "-"]
     done = subprocess.run(line, input=text, capture_output=True, check=True)
     assert b"two by two, NV4 in a pair" in done.stdout
 
 
 @pytest.mark.parametrize("wrong", [
-    ["read"], ["read", "no such file"], ["read", str(CASES)], ["read", __file__],
-    ["read", str(CASES / "SOURCES.md"), "--gpu", "RTX 9999"],
-    ["read", str(next((CASES / "topo").glob("34-*")))],
+    ["read"], ["read", "no such file"], ["read", str(HERE)], ["read", __file__],
+    ["read", str(HERE / "SOURCES.md"), "--gpu", "RTX 9999"],
+    ["read", cases("topo", "34")],
 ])  # fmt: skip
-def test_read_refuses_in_one_sentence(
-    wrong: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_read_refuses_in_one_sentence(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with contextlib.suppress(SystemExit):
         assert cli.main(wrong) == 2
     assert "Traceback" not in "".join(capsys.readouterr())
-
-
-def cases(kind: str, number: str) -> str:
-    return str(next((CASES / kind).glob(f"{number}-*")))
 
 
 @pytest.mark.parametrize(("kind", "number", "shown"), [
@@ -264,7 +276,11 @@ def test_read_draws_the_first_printout_that_can_be_drawn(tmp_path: Path) -> None
     ("topo", "22", "no/such/folder/drawn.svg", "drawn.svg"), ("topo", "22", "", "check the name"),
 ])  # fmt: skip
 def test_read_says_why_it_draws_nothing(
-    kind: str, number: str, target: str, said: str, tmp_path: Path,
+    kind: str,
+    number: str,
+    target: str,
+    said: str,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli.main(["read", cases(kind, number), "--plot", str(tmp_path / target)]) == 2

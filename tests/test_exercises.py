@@ -44,6 +44,14 @@ def across_ms(gigabytes: float, servers: float) -> float:
     return 2 * (servers - 1) / servers * gigabytes / 8 / 50 * 1000
 
 
+def yearly_growth(start: float, end: float, years: float) -> float:
+    return 100 * ((end / start) ** (1 / years) - 1)
+
+
+def step_speedup(share: float, times: float) -> float:
+    return 1 / (1 - share + share / times)
+
+
 RIGHT = {
     "01-1": [26, "26 GB", "26"],
     "01-2": [7, 7.03, "7"],
@@ -67,9 +75,18 @@ RIGHT = {
     "08-1": [across_ms],
     "08-2": [75, "75 %", "75"],
     "08-3": [36.4, "36.4 GB/s"],
+    "09-1": [yearly_growth],
+    "09-2": [39.27, "39.3 ms", "0.0393 s"],
+    "09-3": [74.5, "75 %", "75"],
+    "10-1": [66.7, "67 %", "66.7"],
+    "10-2": [12.03, "12 GB"],
+    "10-3": [4.84, "4.84 ms", "0.00484 s"],
     "11-1": [0.0544, "54.4 ms", "54 ms"],
     "11-2": [0.383, "383 ms"],
     "11-3": [step_time],
+    "12-1": [step_speedup],
+    "12-2": [52.5, "52.5 ms", "0.0525 s"],
+    "12-3": [90, "90 MB"],
     "13-1": [ring_seconds],
     "13-2": [9, "9", "9x"],
     "13-3": [91, 90.99, "91"],
@@ -133,6 +150,14 @@ def test_the_stub_is_not_yet(id: str, stub: object) -> None:
         ("08-2", 12, "speedup_for_efficiency"),
         ("08-3", 376.6, "busbw_as_wire"),
         ("08-3", 47.1, "busbw_over_8"),
+        ("10-1", 60, "gone_altogether"),
+        ("10-2", 35, "nothing_shared"),
+        ("10-3", 4.36, "one_per_layer"),
+        ("12-1", lambda share, times: times, "all_gets_faster"),
+        ("12-1", lambda share, times: 1 / max(1 - share, 1e-9), "exchange_gone"),
+        ("12-2", 35, "links_all_up"),
+        ("12-2", 36.5, "links_averaged"),
+        ("12-3", 9, "half_speed_itself"),
         ("13-2", 2.25, "bits_as_bytes"),
         ("13-2", 1.125, "bits_as_bytes_one_way"),
         ("13-2", 18, "mixed_directions"),

@@ -13,7 +13,7 @@ import ipywidgets as widgets
 import pytest
 
 import nvlearn
-from nvlearn import nccl
+from nvlearn import nccl, topology
 from nvlearn.explorers import (
     Control,
     Explorer,
@@ -26,8 +26,11 @@ from nvlearn.explorers import (
     demo_explorer,
     fit_explorer,
     generations_explorer,
+    growth_explorer,
+    lessons,
     machines_explorer,
     paste_box,
+    planner_explorer,
     routes_explorer,
     straggler_explorer,
     tuning_explorer,
@@ -38,9 +41,9 @@ from nvlearn.figures import Picture, bandwidth_train
 
 MAKERS = [
     bandwidth_explorer, demo_explorer, city_explorer, generations_explorer, all_reduce_explorer,
-    fit_explorer, winner_explorer, collective_explorer, straggler_explorer,
+    growth_explorer, fit_explorer, winner_explorer, collective_explorer, straggler_explorer,
     routes_explorer, machines_explorer,
-    tuning_explorer, cluster_explorer,
+    tuning_explorer, cluster_explorer, planner_explorer,
 ]  # fmt: skip
 each_explorer = pytest.mark.parametrize("make", MAKERS)
 
@@ -53,7 +56,7 @@ def shown(explorer: Explorer) -> str:
     assert layers == list(explorer.picture.layers or (explorer.picture.svg,))
     ElementTree.fromstring(explorer.picture.svg)
     bundle = explorer._repr_mimebundle_()
-    assert bundle["text/plain"] == explorer.sentence
+    assert bundle["text/plain"] == explorer.picture.description
     assert bundle["text/html"] == explorer.picture.html()
     return explorer.sentence_box.value
 
@@ -68,7 +71,7 @@ def test_every_control_changes_the_sentence_at_both_ends_and_in_the_middle(
         explorer.on_reset()
         said = set()
         for sample in control.samples:
-            control.value = sample
+            control.holder.value = sample
             said.add(shown(explorer))
             assert explorer.picture.height == height
         assert len(said) == len(control.samples), name
@@ -110,7 +113,7 @@ def test_the_code_line_draws_the_same_picture(make: Callable[[], Explorer]) -> N
 def test_bandwidth_opens_on_the_h100_and_marks_what_is_unsettled() -> None:
     explorer = bandwidth_explorer()
     assert explorer.preset_buttons.value == "4.0 H100"
-    assert "900 GB/s both ways" in explorer.sentence
+    assert "900 GB/s both ways" in explorer.picture.description
     assert any("unsettled" in label for label in explorer.presets)
     totals = {}
     for label, values in explorer.presets.items():
@@ -121,9 +124,9 @@ def test_bandwidth_opens_on_the_h100_and_marks_what_is_unsettled() -> None:
 
 def test_a_moved_slider_leaves_the_preset_and_coming_back_finds_it() -> None:
     explorer = bandwidth_explorer()
-    explorer.controls["links"].value = 17
+    explorer.controls["links"].holder.value = 17
     assert explorer.preset_buttons.value is None
-    explorer.controls["links"].value = 18
+    explorer.controls["links"].holder.value = 18
     assert explorer.preset_buttons.value == "4.0 H100"
 
 
@@ -131,7 +134,7 @@ def test_slider_and_box_are_one_control() -> None:
     links = bandwidth_explorer().controls["links"]
     assert isinstance(links, NumberControl)
     links.slider.value = 11  # steps above the smallest value, 1
-    assert links.box.value == links.value == 12
+    assert links.box.value == links.holder.value == 12
     links.box.value = 6
     assert links.slider.value == 5
     assert links.box.description
@@ -142,9 +145,9 @@ def test_a_value_between_two_steps_stays_as_it_was_typed() -> None:
     rate = bandwidth_explorer().controls["gbit_per_lane"]
     assert isinstance(rate, NumberControl)
     rate.box.value = 28.125
-    assert rate.value == 28.125
+    assert rate.holder.value == 28.125
     rate.slider.value += 1
-    assert rate.value == 35.0
+    assert rate.holder.value == 35.0
 
 
 def test_a_preset_draws_once_and_what_did_not_change_is_not_sent() -> None:
@@ -194,7 +197,7 @@ def test_an_exception_is_told_and_kept_and_goes_away(act: Callable[[Explorer], N
     assert isinstance(explorer.error, RuntimeError)
     assert 'role="alert"' in explorer.told.value
     assert "&lt;above&gt;" in explorer.told.value
-    assert explorer.sentence == "It is 1."
+    assert explorer.picture.description == "It is 1."
     explorer.on_reset()
     assert shown(explorer)
 
@@ -235,7 +238,7 @@ def test_the_words_wait_until_the_value_settles(monkeypatch: pytest.MonkeyPatch)
 
     async def move() -> None:
         for links in range(1, 12):
-            explorer.controls["links"].value = links
+            explorer.controls["links"].holder.value = links
         assert explorer.picture.data["links"] == 11
         assert not said
         await asyncio.sleep(0.1)
@@ -254,7 +257,7 @@ def test_a_thousand_changes_leave_memory_flat(make: Callable[[], Explorer]) -> N
 
     def change(times: int) -> None:
         for turn in range(times):
-            control.value = control.samples[turn % len(control.samples)]
+            control.holder.value = control.samples[turn % len(control.samples)]
 
     change(200)
     gc.collect()
@@ -278,11 +281,11 @@ def test_the_paste_box_opens_on_a_fault_and_reads_every_sample() -> None:
 def test_the_paste_box_says_of_a_strange_text_what_is_wrong_and_renders_nothing_of_it() -> None:
     box = paste_box()
     before = box.picture
-    box.controls["text"].value = '<img src=x onerror="alert(1)">'
+    box.controls["text"].holder.value = '<img src=x onerror="alert(1)">'
     assert "No printout was found" in box.told.value
     assert "<img" not in box.told.value
     assert box.picture is before
-    box.controls["gpu"].value = "<b>H900</b>"
+    box.controls["gpu"].holder.value = "<b>H900</b>"
     assert "<b>" not in box.told.value
 
 
@@ -292,7 +295,7 @@ def test_hostile_words_of_a_printout_are_never_html() -> None:
     assert box.error is None
     for told in (box.sentence_box.value, box.code_box.value, box.picture.html(), box.picture.svg):
         assert "<script" not in told
-    assert "alert" in box.sentence
+    assert "alert" in box.picture.description
 
 
 def test_the_fit_explorer_agrees_with_the_fit() -> None:
@@ -300,11 +303,11 @@ def test_the_fit_explorer_agrees_with_the_fit() -> None:
     explorer.set(curve="line")
     table = next(t for t in nccl.tables() if t.name == "8x A100")
     line = nccl.fit_line(table.sizes, table.times, ranks=8)
-    assert f"more than {line.left.median:.0%}" in explorer.sentence
-    assert f"worst by {line.left.worst:.0%}" in explorer.sentence
+    assert f"more than {line.left.median:.0%}" in explorer.picture.description
+    assert f"worst by {line.left.worst:.0%}" in explorer.picture.description
     explorer.set(curve="nccl")
     fit = nccl.fit(table.machine, table.sizes, table.times)
-    assert f"more than {fit.left.median:.0%}" in explorer.sentence
+    assert f"more than {fit.left.median:.0%}" in explorer.picture.description
 
 
 def test_the_winner_explorer_shows_what_the_model_predicts() -> None:
@@ -320,19 +323,36 @@ def test_the_winner_explorer_shows_what_the_model_predicts() -> None:
 
 def test_by_the_cpu_the_way_climbs_and_two_flows_share_each_road_up() -> None:
     explorer = routes_explorer()
-    assert "GPU0 → PCIeSwitch0 → GPU1" in explorer.sentence
+    assert "GPU0 → PCIeSwitch0 → GPU1" in explorer.picture.description
     explorer.set(state="host")
-    assert "GPU0 → PCIeSwitch0 → CPU0 → PCIeSwitch0 → GPU1" in explorer.sentence
-    assert "slowest flow gets 64 GB/s" in explorer.sentence
+    assert "GPU0 → PCIeSwitch0 → CPU0 → PCIeSwitch0 → GPU1" in explorer.picture.description
+    assert "slowest flow gets 64 GB/s" in explorer.picture.description
     explorer.set(traffic="next")
-    assert "slowest flow gets 32 GB/s" in explorer.sentence
+    assert "slowest flow gets 32 GB/s" in explorer.picture.description
     explorer.set(state="peer")
-    assert "slowest flow gets 40 GB/s" in explorer.sentence
+    assert "slowest flow gets 40 GB/s" in explorer.picture.description
 
 
 def test_a_lost_neighbour_slows_a_ring_on_lines_more_than_one_behind_switches() -> None:
     explorer = machines_explorer()
     explorer.set(traffic="ring", state="broken")
-    assert "slowest flow gets 16 GB/s" in explorer.sentence  # of 50
+    assert "slowest flow gets 16 GB/s" in explorer.picture.description  # of 50
     explorer.set(name="DGX H100")
-    assert "slowest flow gets 325 GB/s" in explorer.sentence  # of 450
+    assert "slowest flow gets 325 GB/s" in explorer.picture.description  # of 450
+
+
+def test_the_planner_says_what_fits_and_what_does_not() -> None:
+    explorer = planner_explorer()
+    found = explorer.picture.data["found"]
+    assert f"{found.tried:,}" in explorer.picture.description
+    assert [cut[0] for cut in found.cuts.values()][:3] == [4, 8, 32]
+    assert "tensor 4 " in explorer.picture.description
+    explorer.set(memory=20, gpus=64)
+    assert explorer.picture.description.startswith("None of ")
+    assert not explorer.picture.data["found"].total.size
+
+
+def test_the_ring_of_the_city_is_the_widest_of_a_dgx_1() -> None:
+    mesh = topology.system("DGX-1 V100")
+    widest = max(topology.rings(mesh), key=lambda r: mesh.link_matrix()[r, (*r[1:], 0)].min())
+    assert widest == lessons.WIDEST

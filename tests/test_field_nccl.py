@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from pathlib import Path
 from random import Random
 from typing import Any
 
+import field_cases
 import pytest
+from field_cases import text_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,10 +19,8 @@ from nvlearn.field.findings import SEVERITIES, codes
 from nvlearn.field.nccl_tests import Log, fit_line
 from nvlearn.i18n import words
 
-HERE = Path(__file__).parent / "field"
-CASES = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))["cases"]
-CASES = {name: case for name, case in CASES.items() if name.startswith("nccl/")}
-TEXTS = {name[5:7]: (HERE / name).read_text(encoding="utf-8") for name in CASES}
+CASES = {name: case for name, case in field_cases.CASES.items() if name.startswith("nccl/")}
+TEXTS = {name[5:7]: text_of(name) for name in CASES}
 HEAD = "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"
 
 
@@ -97,7 +96,7 @@ def near(got: Any, want: Any, rel: float) -> bool:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_real_log_is_read_right(name: str) -> None:
-    documents = parse((HERE / name).read_text(encoding="utf-8"))
+    documents = parse(text_of(name))
     assert [check for check in CASES[name]["checks"] if not holds(check, documents)] == []
 
 

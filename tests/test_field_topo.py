@@ -353,3 +353,10 @@ def test_words_say_both_directions_and_what_to_do() -> None:
 def test_an_unknown_gpu_gets_the_nearest_names(gpu: str) -> None:
     with pytest.raises(ValueError, match="nearest names are"):
         field.read(WHOLE, gpu)
+
+
+def test_a_row_that_was_cut_does_not_tell_the_nearest_nic() -> None:
+    # the row of GPU6 ends at its sixth NIC
+    document = read(text_of("topo/09-8xB200-one-gpu-off-fabric-no-header.txt"), "B200")
+    assert document["nearest_nics"] == {str(i): [f"NIC{i}"] for i in range(6)}
+    assert "nic_far" not in codes(document)

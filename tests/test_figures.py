@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 from picture_checks import SVG, assert_fits, contrast
+from road_maps import road_map
 
 from nvlearn import catalog, figures
-from nvlearn.figures import Picture, bandwidth_train, drawing, road_map, step_timeline, style
+from nvlearn.figures import Picture, bandwidth_train, drawing, step_timeline, style
 from nvlearn.training import demo_rows
 
 PICTURES = {
@@ -109,7 +110,7 @@ def test_the_train_has_a_car_for_each_lane_and_a_track_for_each_link(
     lines = [path.attrib["d"] for path in root.iter(f"{SVG}path")]
     assert [d.count("v") for d in lines if "v24" in d] == [lanes] * directions  # one link
     tracks = [d for d in lines if d.startswith(("M150 ", "M810 "))]
-    assert [d.count("H") for d in tracks] == [links] * directions
+    assert [d.count("M") for d in tracks] == [links] * directions
     for lane in range(1, lanes + 1):
         assert texts(picture).count(str(lane)) == directions
     assert picture.data["one_way"] == lanes * 100e9 / 8 * links

@@ -13,8 +13,7 @@ from picture_checks import SVG, assert_fits, contrast
 from nvlearn import collectives
 from nvlearn.collectives import Schedule, Trace, schedule, send
 from nvlearn.figures import Picture, collective_step, style, timeline
-from nvlearn.figures.collective import FINAL, cargo, seat, wire
-from nvlearn.figures.timeline import LEFT, RIGHT, bars
+from nvlearn.figures.collective import FINAL, LEFT, PHASES, RIGHT, bars, cargo, seat, wire
 from nvlearn.topology import Topology, cluster, full_mesh, ring, system
 
 PLANS: dict[str, Callable[[], Schedule]] = {
@@ -220,8 +219,6 @@ def test_the_cargo_of_an_arrow() -> None:
 
 def test_words_on_colours_have_contrast() -> None:
     assert contrast(FINAL, style.INK) >= 4.5
-    from nvlearn.figures.timeline import PHASES
-
     for fill, ink in PHASES.values():
         assert contrast(fill, ink) >= 4.5
 
@@ -262,11 +259,6 @@ def test_bars_lie_in_their_lane_and_in_time(name: str) -> None:
     assert set(lane.astype(int)) == set(trace.schedule.source.tolist())
 
 
-def test_many_transfers_merge_into_bands() -> None:
-    assert len(bars(TRACES["rack"](), 5.0).x) == 2 * 72
-    assert (bars(TRACES["rack"](), 5.0).chunk == -1).all()
-
-
 @pytest.mark.parametrize("name", TRACES)
 def test_each_link_has_a_bar_as_long_as_its_share_of_the_time(name: str) -> None:
     picture = timeline(TRACES[name]())
@@ -278,10 +270,8 @@ def test_each_link_has_a_bar_as_long_as_its_share_of_the_time(name: str) -> None
     assert busy == pytest.approx([*picture.data["busy"].values()], abs=1e-4)
 
 
-def test_the_links_shown_are_the_busiest_of_each_kind() -> None:
-    shown = timeline(TRACES["cities"]()).data["busy"]
-    assert len(shown) == 12
-    assert sum("NIC" in name for name in shown) == 8
+def test_the_links_shown_are_the_busiest() -> None:
+    assert len(timeline(TRACES["cities"]()).data["busy"]) == 12
     assert next(iter(timeline(TRACES["slow ring of 72"]()).data["busy"])) == "GPU10 \u2192 GPU11"
     assert len(timeline(TRACES["rack"]()).data["busy"]) == 12
     assert len(timeline(TRACES["ring of 4"]()).data["busy"]) == 4
@@ -297,6 +287,9 @@ def test_the_ground_of_a_timeline_stays_and_so_does_its_height() -> None:
 def test_a_trace_of_no_time_is_refused() -> None:
     trace = collectives.time(collectives.ring_all_reduce(4), ring(4, 1e9), 0)
     with pytest.raises(ValueError, match="took no time"):
+        timeline(trace)
+    trace = traced(collectives.ring_all_reduce(144), ring(144, 1e9))
+    with pytest.raises(ValueError, match="41,184 transfers and a timeline shows up to 20,000"):
         timeline(trace)
 
 

@@ -132,6 +132,17 @@ def test_a_damaged_file_is_named_and_changes_nothing(text: str, tmp_path: Path) 
     assert len(ledger.read()) == 1
 
 
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    source = tmp_path / "theirs.json"
+    with source.open("wb") as file:
+        file.truncate((1 << 24) + 1)
+    with pytest.raises(ValueError, match=r"theirs\.json is damaged"):
+        classroom.load(source)
+    for read in (bank.read, bank.check):
+        with pytest.raises(ValueError, match="larger than 16 MB"):
+            read(source)
+
+
 def results(path: Path, given: dict[str, object], seed: int = 0) -> None:
     records = [{"kind": "answer", "at": f"2026-01-01T00:00:{n:02}", "id": id, "seed": seed,
                 "answer": answer, "score": 1.0, "outcome": "right", "chosen": []}

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import pytest
 
-from nvlearn.training import COMPUTE, as_printed_rows, demo_rows, plan_step, tuned
+from nvlearn import catalog
+from nvlearn.training import (
+    COMPUTE,
+    MODELS,
+    as_printed_rows,
+    demo_rows,
+    plan_step,
+    splits,
+    tuned,
+)  # fmt: skip
 
 # name, communication, overlapped, not overlapped, exposed share: errata G
 REPAIRED = [
@@ -116,7 +128,107 @@ def test_where_groups_lie_decides_which_traffic_crosses() -> None:
 
 def test_stage_3_sends_half_as_much_again_and_in_every_micro_batch() -> None:
     # A backward pass that takes no time hides nothing: what is exposed is all that is sent.
-    plain, whole = (plan_step(7.5e9, 32, 4096, data=8, microbatches=4, stage=z, flops=1e30,
-                              inside=450e9) for z in (0, 3))
+    plain, whole = (
+        plan_step(7.5e9, 32, 4096, data=8, microbatches=4, stage=z, flops=1e30, inside=450e9)
+        for z in (0, 3)
+    )
     assert plain.data == pytest.approx(26.25e9 / 450e9)
     assert whole.data == pytest.approx(4 * 39.375e9 / 450e9)
+
+
+@pytest.mark.parametrize(
+    ("run", "shape", "cut", "near"),
+    [
+        ("22B on 8", (22e9, 48, 6144), (4, 1, 1, 1), 0.25),
+        ("175B on 64", (175e9, 96, 12288), (1, 64, 8, 3), 0.05),
+        ("530B on 280", (530e9, 105, 20480), (1, 280, 35, 3), 0.10),
+        ("1T on 512", (1e12, 128, 25600), (1, 512, 64, 1), 0.15),
+    ],
+)
+def test_a_plan_comes_near_a_measured_step(run, shape, cut, near) -> None:
+    names = ("batch", "microbatches", "pipeline", "interleave")
+    step = plan_step(*shape, 2048, tensor=8, flops=183e12, inside=235e9, outside=25e9,
+                     **dict(zip(names, cut, strict=True)))  # fmt: skip
+    planned = step.total + step.sent["pipeline"][1] / 25e9
+    assert planned == pytest.approx(catalog.fact(f"Training step of {run} A100").value.value, near)
+
+
+def test_many_plans_at_once_are_the_plans_one_by_one() -> None:
+    cuts = np.array(list(product((1, 8, 16), (1, 4), (1, 3, 16), (0, 1, 2, 3))))
+    tensor, pipeline, data, stage = cuts.T
+    rest = {"microbatches": 8, "domain": 8}
+    many = plan_step(**LARGE, tensor=tensor, pipeline=pipeline, data=data, stage=stage, **rest)
+    for place, (t, p, d, z) in enumerate(cuts.tolist()):
+        one = plan_step(**LARGE, tensor=t, pipeline=p, data=d, stage=z, **rest)
+        assert one[:6] == tuple(np.broadcast_to(part, len(cuts))[place] for part in many[:6])
+
+
+def test_what_travels_inside_a_domain_and_outside() -> None:
+    sent = plan_step(**LARGE, tensor=8, pipeline=4, data=2, microbatches=16).sent
+    assert [round(way / 1e9, 2) for way in sent["tensor"]] == [150.32, 0]  # 16 x 37.58 over 4
+    assert sent["pipeline"] == (0, 2 * 16 * 2**26 / 8)
+    assert sent["data"] == (0, pytest.approx(70e9 * 2 / 32))  # two servers: once the gradients
+    near = plan_step(7.5e9, 32, 4096, data=16).sent["data"]
+    assert near == (pytest.approx(26.25e9), pytest.approx(15e9 / 8))
+    assert plan_step(**LARGE, tensor=16).sent["tensor"][0] == 0
+
+
+def plans(gpus: int, sequences: int) -> dict[tuple[int, ...], tuple[float, float]]:
+    """Return time and memory of each split of the 70B model, found by plain loops."""
+    found = {}
+    powers, deep = [2**k for k in range(6)], [n for n in range(1, 81) if 80 % n == 0]
+    for t, p, v, m, z in product(powers, powers, deep, powers, (0, 1, 3)):
+        if gpus % (t * p) or 64 % t or 80 % (p * v):
+            continue
+        d, interleaved = gpus // (t * p), v > 1
+        if sequences % (d * m) or (interleaved and (p == 1 or m % p)) or (z and d == 1):
+            continue
+        b = sequences // (d * m)
+        step = plan_step(
+            70e9,
+            80,
+            8192,
+            tensor=t,
+            pipeline=p,
+            data=d,
+            microbatches=m,
+            batch=b,
+            interleave=v,
+            stage=z,
+            inside=370e9,
+        )
+        near, far = step.sent["pipeline"]
+        ahead = min(1, m / p) * (1 + interleaved * (p - 1) / (p * v))
+        memory = step.memory + 34 * 4096 * b * 8192 * 80 / t * ahead
+        found[t, p, d, m, b, v, z] = step.total + near / 370e9 + far / 50e9, memory
+    return found
+
+
+def test_the_best_splits_are_those_that_loops_find() -> None:
+    found, loops = splits(**MODELS["70B"], gpus=32, sequences=32, inside=370e9), plans(32, 32)
+    fit = {cut: time for cut, (time, room) in loops.items() if room <= 80e9}
+    assert (found.tried, found.too_large) == (len(loops), len(loops) - len(fit))
+    assert found.worst == pytest.approx(max(fit.values()))
+    assert found.total[0] == pytest.approx(min(fit.values()))
+    names = ("tensor", "pipeline", "data", "microbatches", "batch", "interleave", "stage")
+    cuts = list(zip(*(found.cuts[name].tolist() for name in names), strict=True))
+    assert found.total.tolist() == pytest.approx([fit[cut] for cut in cuts])
+    assert found.memory.tolist() == pytest.approx([loops[cut][1] for cut in cuts])
+    assert sum(found.parts.values()) == pytest.approx(found.total)
+    best: dict[tuple[int, ...], float] = {}
+    for cut, time in fit.items():
+        best[cut[:3]] = min(time, best.get(cut[:3], time))
+    assert found.total.tolist() == pytest.approx(sorted(best.values())[:5])
+
+
+def test_a_model_that_fits_nowhere_has_no_best_split() -> None:
+    found = splits(**MODELS["175B"], gpus=8, sequences=8)
+    assert found.tried == found.too_large > 0
+    assert found.total.size == found.worst == 0
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_shape_has_about_the_parameters_that_it_says(name: str) -> None:
+    shape = MODELS[name]
+    assert 12 * shape["layers"] * shape["hidden"] ** 2 == pytest.approx(shape["parameters"], 0.1)
+    assert shape["hidden"] == 128 * shape["heads"]

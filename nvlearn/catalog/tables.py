@@ -98,7 +98,7 @@ class Figure:
 class Record:
     """A row of a table; its figures are attributes, such as `nvlink("4.0").per_link`.
 
-    The status says whether it is shipped, supported or announced, where that matters.
+    The status says whether it is shipped, supported, specified or announced, if that matters.
     """
 
     name: str

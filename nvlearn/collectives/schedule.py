@@ -122,8 +122,8 @@ class Schedule:
 
     def __str__(self) -> str:
         """Every step on a line, as far as a reader can take it in."""
-        lines = [f"{self.name}: {self.ranks} ranks, {self.chunks} chunks, "
-                 f"{len(self.bounds) - 1} steps, {len(self)} transfers"]
+        lines = [f"{self.name}: ranks {self.ranks}, chunks {self.chunks}, "
+                 f"steps {len(self.bounds) - 1}, transfers {len(self)}"]
         for a, b in pairwise(self.bounds[:13]):
             moves = [f"{self.source[i]}->{self.target[i]} c{self.chunk[i]}{'+' * int(self.add[i])}"
                      for i in range(a, min(b, a + 10))] + ["..."] * int(b - a > 10)

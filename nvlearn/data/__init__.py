@@ -19,6 +19,13 @@ def read_text(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def small_text(path: Path) -> str:
+    """Return the text of a file from elsewhere; ValueError if no honest one is as large."""
+    if path.stat().st_size > 1 << 24:
+        raise ValueError(f"{path} is larger than 16 MB and was not read; hand in a smaller file.")
+    return path.read_text(encoding="utf-8")
+
+
 def course_folder(name: str) -> Path:
     """Return a folder of the course, such as "quizzes": that of the running notebook, else ours."""
     package = Path(__file__).resolve().parents[1]
@@ -31,7 +38,12 @@ def course_folder(name: str) -> Path:
 
 def printout(id: str) -> str:
     """Return a printout that ships with the course, by its id in printouts.toml."""
-    files_of = {row["id"]: row["file"] for row in read_table("printouts")["printout"]}
-    if id not in files_of:
-        raise KeyError(f"There is no printout {id!r}; the ids are: {', '.join(files_of)}.")
-    return read_text(f"printouts/{files_of[id]}")
+    return read_text(f"printouts/{printout_row(id)['file']}")
+
+
+def printout_row(id: str) -> dict[str, str]:
+    """Return what printouts.toml says of a printout or of a mystery machine."""
+    rows = {row["id"]: row for kind in read_table("printouts").values() for row in kind}
+    if id not in rows:
+        raise KeyError(f"There is no printout {id!r}; the ids are: {', '.join(rows)}.")
+    return dict(rows[id])

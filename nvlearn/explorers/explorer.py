@@ -8,13 +8,15 @@ settles.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from dataclasses import dataclass
+from functools import partial, wraps
 from html import escape
 from typing import Any
 
 import ipywidgets as widgets
 import traitlets
 
+from nvlearn.data import read_table
 from nvlearn.figures.drawing import Picture
 from nvlearn.i18n import words
 
@@ -95,23 +97,14 @@ def number_field(unit: str) -> widgets.Text:
 SETTLED = 0.15  # seconds without a change after which a value has settled
 
 
+@dataclass
 class Control:
-    """What holds one value: `holder` has it, `widget` is laid out, `samples` try its range."""
+    """What holds one value: `holder` has it, `samples` try its range; a row may hold it all."""
 
-    def __init__(self, name: str, holder: widgets.DOMWidget, samples: Sequence[Any] = (),
-                 widget: widgets.DOMWidget | None = None) -> None:
-        """Keep the opening value, to come back to."""
-        self.name, self.holder, self.samples = name, holder, samples
-        self.widget, self.start = widget or holder, holder.value
-
-    @property
-    def value(self) -> Any:
-        """The value as it stands."""
-        return self.holder.value
-
-    @value.setter
-    def value(self, value: Any) -> None:
-        self.holder.value = value
+    name: str
+    holder: widgets.DOMWidget
+    samples: Sequence[Any] = ()
+    row: widgets.DOMWidget | None = None
 
 
 class NumberControl(Control):
@@ -122,15 +115,15 @@ class NumberControl(Control):
     """
 
     def __init__(self, name: str, label: str, low: float, high: float, step: float,
-                 value: float) -> None:
-        """Make the pair of widgets; whole numbers if `value` is an int."""
-        kind = type(value)
+                 start: float) -> None:
+        """Make the pair of widgets; whole numbers if `start` is an int."""
+        kind = type(start)
         box = widgets.BoundedIntText if kind is int else widgets.BoundedFloatText
         self.box = box(
-            value=value, min=low, max=high, description=label, style=WIDE,
-            layout={"width": "330px"})
+            value=start, min=low, max=high, description=label,
+            style={"description_width": "280px"}, layout={"width": "390px"})
         self.slider = widgets.IntSlider(
-            value=round((value - low) / step), min=0, max=round((high - low) / step),
+            value=round((start - low) / step), min=0, max=round((high - low) / step),
             readout=False, tooltip=label, layout={"width": "320px"})
         steps = (
             lambda count: kind(round(low + count * step, 9)),
@@ -144,6 +137,26 @@ def choice(section: str, name: str, keys: Sequence[Any], start: Any) -> Control:
     """Return a row of buttons whose words stand in a section of the word table."""
     options = [(words(f"{section}.{name}_{key}".lower()), key) for key in keys]
     return Control(name, choices(words(f"{section}.{name}"), options, start), keys)
+
+
+def controls(section: str, **starts: Any) -> list[Control]:
+    """Return the controls that the table "explorers" has for an explorer; `starts` go first."""
+    made: list[Control] = []
+    for name, row in read_table("explorers")[section].items():
+        row = row | {"start": starts.get(name, row.get("start"))}
+        made.append(choice(section, name, **row) if "keys" in row else
+                    NumberControl(name, words(f"{section}.{name}"), **row))
+    return made
+
+
+def tell(picture: Picture, section: str, **told: object) -> Picture:
+    """Return a picture whose words are the sentence of an explorer, which may repeat its own."""
+    return picture.telling(words(f"{section}.sentence", picture=picture.description, **told))
+
+
+def written(function: str, /, **values: Any) -> str:
+    """Return the call of a function with values, as a line of Python."""
+    return f"{function}({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
 
 def drawn(picture: Picture) -> Picture:
@@ -162,8 +175,10 @@ class Explorer(Box):
 
         `code` gives the line of Python that draws the settings; by default it calls `compute`.
         """
-        self.compute, self.draw, self.code = compute, draw, code or self.call
+        self.compute, self.draw = compute, draw
+        self.code = code or partial(written, f"{compute.__module__}.{compute.__name__}")
         self.controls = {control.name: control for control in controls}
+        self.opening = self.values
         self.presets = dict(presets or {})
         self._held = False
         self._waiting: asyncio.TimerHandle | None = None
@@ -175,9 +190,9 @@ class Explorer(Box):
         self.picture_box.add_class("nv-picture")
         self.sentence_box.add_class("nv-sentence")
         head = [self.preset_buttons] if self.presets else []
+        head += [control.row or control.holder for control in controls]
         super().__init__("explorer", [
-            *head, *(control.widget for control in controls), self.picture_box, self.sentence_box,
-            self.reset_button, self.code_box])
+            *head, self.picture_box, self.sentence_box, self.reset_button, self.code_box])
         self._show()
         self._say()
         for control in controls:
@@ -187,12 +202,7 @@ class Explorer(Box):
     @property
     def values(self) -> dict[str, Any]:
         """The value of every control, by name."""
-        return {name: control.value for name, control in self.controls.items()}
-
-    @property
-    def sentence(self) -> str:
-        """What the picture says now, in words."""
-        return self.picture.description
+        return {name: control.holder.value for name, control in self.controls.items()}
 
     @property
     def preset(self) -> str | None:
@@ -200,17 +210,12 @@ class Explorer(Box):
         have = self.values.items()
         return next((label for label, want in self.presets.items() if want.items() <= have), None)
 
-    def call(self, **values: Any) -> str:
-        """Return the call of `compute` with values."""
-        shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
-        return f"{self.compute.__module__}.{self.compute.__name__}({shown})"
-
     def set(self, **values: Any) -> None:
         """Move several controls at once; the picture is drawn one time."""
         self._held = True
         try:
             for name, value in values.items():
-                self.controls[name].value = value
+                self.controls[name].holder.value = value
         finally:
             self._held = False
         self.on_change()
@@ -230,7 +235,7 @@ class Explorer(Box):
     @handler
     def on_reset(self, _button: Any) -> None:
         """Go back to the opening state."""
-        self.set(**{name: control.start for name, control in self.controls.items()})
+        self.set(**self.opening)
 
     def _show(self) -> None:
         self.picture = self.draw(self.compute(**self.values))
@@ -251,11 +256,11 @@ class Explorer(Box):
 
     @handler
     def _say(self, _event: Any) -> None:
-        self.sentence_box.value = paragraph(self.sentence, height="6.5em")
+        self.sentence_box.value = paragraph(self.picture.description, height="6.5em")
         line = f"{words('explorer.code')} <code>{escape(self.code(**self.values))}</code>"
         self.code_box.value = f'<div style="white-space:nowrap;overflow-x:auto">{line}</div>'
         self.preset_buttons.value = self.preset
 
     def still(self) -> tuple[str, str]:
         """Return the picture with its words."""
-        return self.picture.html(), self.sentence
+        return self.picture.html(), self.picture.description

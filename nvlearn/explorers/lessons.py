@@ -1,15 +1,176 @@
-"""The explorers of lessons 03 to 08: ways and machines, collectives, tuning and clusters."""
+"""The explorers of single lessons: maps, generations, collectives, formulas, training steps."""
 
+from collections.abc import Sequence
 from functools import cache, partial
+from typing import Any
 
 from nvlearn import catalog, collectives, topology, training
-from nvlearn.explorers.city import GPUS, TRAFFIC, city, pattern
-from nvlearn.explorers.explorer import Explorer, NumberControl, choice, drawn
-from nvlearn.figures import Picture, city_map, collective_step, step_timeline, timeline
-from nvlearn.i18n import words
-from nvlearn.units import MIB, US, format_rate, format_time
+from nvlearn.explorers.explorer import Explorer, NumberControl, controls, drawn, tell, written
 
-ROADS, MACHINES = ("Gen5", "Gen4", "Gen3"), ("mesh", "full", "DGX-2", "DGX A100", "DGX H100")
+# isort: off
+from nvlearn.figures import (
+    Picture, bandwidth_train, city_map, collective_step, formula_curve, generations, step_timeline,
+    timeline)
+# isort: on
+from nvlearn.formulas import legend
+from nvlearn.i18n import words
+from nvlearn.units import GB, MB, MIB, US, format_rate, format_size, format_time
+
+GPUS, RANKS, MESSAGE = 8, 4, 64 * MIB
+WIDEST = (0, 3, 2, 1, 5, 6, 7, 4)  # the ring of eight on which a DGX-1 has two links everywhere
+PARAMETERS, COMPUTE, MICRO_STEPS = 3e9, 0.36, 4  # of the step that is tuned
+#: What a slider counts, by the unit of the legend: its size in base units, and its name.
+COUNTED = {"s": (US, "µs"), "bytes": (MB, "MB"), "count": (1e9, "billion"),
+           "bytes/s": (GB, "GB/s one way")}
+
+
+# --- lesson 01: three cities, the steps of an all-reduce; 09: generations -------
+
+
+@cache
+def pattern(traffic: str, gpus: int = GPUS) -> list[tuple[int, int]]:
+    """Return who sends to whom: all, a pair, or each to one that is ahead of it."""
+    if traffic == "all":
+        return topology.all_to_all_pattern(gpus)
+    if traffic == "pair":
+        return [(0, gpus - 1)]
+    stops = WIDEST if traffic == "ring" and gpus == GPUS else range(gpus)
+    ahead = GPUS if traffic == "rail" else 1
+    return [(gpu, stops[(i + ahead) % gpus]) for i, gpu in enumerate(stops)]
+
+
+@cache
+def city(roads: str) -> topology.Topology:
+    """Return eight V100 joined by roads alone, by lines to some or all, or by an interchange."""
+    gpu = catalog.gpu(catalog.system("DGX-1 V100").gpu)
+    road, line = gpu.pcie_raw.one_way, gpu.per_link.one_way
+    between = catalog.fact("Intel socket link").value.one_way
+    if roads == "switch":
+        wires = catalog.system("DGX-2").links_to_chips
+        return topology.switched(GPUS, line, wires, name=words("city_explorer.board"))
+    if roads == "pcie":
+        return topology.pcie_tree(GPUS, road, socket_rate=between)
+    lines = topology.system("DGX-1 V100") if roads == "mesh" else topology.full_mesh(GPUS, line)
+    return topology.with_pcie(lines, road, socket_rate=between)
+
+
+def city_explorer() -> Explorer:
+    """Return the map of three cities under three kinds of traffic; it opens on a jam."""
+    return Explorer(city_picture, drawn, controls("city_explorer"))
+
+
+def city_picture(roads: str, traffic: str, wish: float) -> Picture:
+    """Return the map when every GPU wants to send `wish` GB/s, and what they get of it."""
+    flows = pattern(traffic)
+    senders = {source for source, _ in flows}
+    loads = topology.loads(city(roads), flows, wish * GB * len(senders) / len(flows))
+    return tell(city_map(city(roads), loads), "city_explorer", wish=format_rate(wish * GB))
+
+
+def generations_explorer() -> Explorer:
+    """Return NVLink and PCIe over the years; it opens as data sheets count, both ways."""
+    return Explorer(generations, drawn, controls("generations_explorer"),
+                    partial(written, "nvlearn.figures.generations"))
+
+
+def growth_explorer() -> Explorer:
+    """Return a growth per year laid over the generations; it opens on the source's least."""
+    return Explorer(
+        lambda trend, log: generations(log=log, trend=trend / 100), drawn,
+        controls("growth_explorer"),
+        lambda trend, log: f"nvlearn.figures.generations(log={log}, trend={trend / 100})")
+
+
+def all_reduce_explorer() -> Explorer:
+    """Return a ring all-reduce of four GPUs, step by step; it opens after the first."""
+    return Explorer(step_picture, drawn, controls("all_reduce_explorer"))
+
+
+def step_picture(step: int, line: str) -> Picture:
+    """Return what every GPU holds after a step, and how long steps take over a line."""
+    ring, steps = collectives.ring_all_reduce(RANKS), 2 * (RANKS - 1)
+    rate = (catalog.pcie("Gen5").raw if line == "pcie" else catalog.nvlink("4.0").per_gpu).one_way
+    spent = collectives.time(ring, topology.ring(RANKS, rate), MESSAGE).seconds
+    return tell(
+        collective_step(ring, step), "all_reduce_explorer", steps=steps, rate=format_rate(rate),
+        size=format_size(MESSAGE, binary=True), one=format_time(spent / steps, 3),
+        all=format_time(spent, 3), line=words(f"all_reduce_explorer.line_{line}"))
+
+
+# --- lesson 02: the four factors of the bandwidth formula ---------------------
+
+
+def bandwidth_explorer() -> Explorer:
+    """Return lanes, rate, links and directions with sliders; it opens on an H100."""
+    presets = {preset_name(made): factors(made) for made in catalog.nvlinks().values()}
+    opening = controls("bandwidth", **factors(catalog.nvlink("4.0")))
+    return Explorer(train, drawn, opening, None, presets, words("bandwidth.presets"))
+
+
+def preset_name(made: catalog.NVLink) -> str:
+    """Return the words on the button of a generation."""
+    key = "preset" if made.lanes.settled else "preset_unsettled"
+    generation, gpu = made.name.removeprefix("NVLink "), made.first_gpu.partition(" SXM")[0]
+    return words(f"bandwidth.{key}", generation=generation, gpu=gpu)
+
+
+def factors(made: catalog.NVLink) -> dict[str, Any]:
+    """Return the three factors of a generation as the sliders take them."""
+    return {
+        "lanes": int(made.lanes.value), "gbit_per_lane": made.lane_rate.value / 1e9,
+        "links": int(made.links.value)}
+
+
+def train(lanes: int, gbit_per_lane: float, links: int, directions: int) -> Picture:
+    """Draw the train of four factors."""
+    return bandwidth_train(lanes, gbit_per_lane * 1e9, links, directions)
+
+
+# --- lesson 11: what a link costs a training step -----------------------------
+
+
+def demo_explorer() -> Explorer:
+    """Return the demo with sliders; it opens on the source document's 7B model."""
+    opening = controls("demo_explorer", gpus=training.GPUS, compute=training.COMPUTE)
+    presets = {words("demo_explorer.model", billions=b): {"billions": b} for b in (1, 7, 70)}
+    return Explorer(demo, drawn, opening, None, presets, words("demo_explorer.presets"))
+
+
+def demo(billions: float, bytes_per_gradient: int, gpus: int, compute: float, show: str) -> Picture:
+    """Draw the demo's step on every interconnect."""
+    return step_timeline(
+        training.demo_rows(billions * 1e9, bytes_per_gradient, gpus, compute), show)
+
+
+# --- any closed form ----------------------------------------------------------
+
+
+def formula_explorer(formulas: str | Sequence[str], over: str, log: bool = True,
+                     fixed: dict[str, float] | None = None, **ranges: Sequence[float]) -> Explorer:
+    """Return sliders for the arguments of closed forms over a curve along one of them.
+
+    A range is low, high, step and start, in what the slider counts: GPUs, µs, GB/s, MB, billions.
+    `fixed` are further arguments in base units.
+    """
+    names = [formulas] if isinstance(formulas, str) else list(formulas)
+    rows = {row.argument: row for name in names for row in legend(name).rows}
+    scale = {name: COUNTED.get(rows[name].unit, (1.0, rows[name].unit)) for name in ranges}
+    said = {name: row.meaning.partition(",")[0] for name, row in rows.items()}
+    sliders = [NumberControl(name, f"{said[name]}, {scale[name][1]}", *limits)
+               for name, limits in ranges.items()]
+    ends = tuple(ranges[over][end] * scale[over][0] for end in (0, 1))
+
+    def given(values: dict[str, float]) -> dict[str, Any]:
+        base = {name: value * scale[name][0] for name, value in values.items()}
+        return {"formulas": names, "over": over, "ends": ends, "at": base.pop(over), "log": log,
+                **base, **(fixed or {})}
+
+    return Explorer(
+        lambda **values: formula_curve(**given(values)), drawn, sliders,
+        lambda **values: written("nvlearn.figures.formula_curve", **given(values)))
+
+
+# --- lessons 03 to 08: ways and machines, collectives, tuning, clusters ---------
 
 
 class ByHost(topology.Topology):
@@ -26,13 +187,20 @@ class ByHost(topology.Topology):
 @cache
 def machine(name: str, state: str) -> topology.Topology:
     """Return a machine whole, with a neighbour of GPU 0 cut off, or with all ways by the CPU."""
-    if name in ROADS:
+    if name.startswith("Gen"):
         tree = topology.pcie_tree(GPUS, catalog.pcie(name).raw.one_way, name=f"PCIe {name}")
         return ByHost(tree.graph, tree.name) if state == "host" else tree
     made = city(name) if name in ("mesh", "full") else topology.system(name)
-    graph, lost = made.graph.copy(), {"GPU0", "GPU3" if name in ("mesh", "full") else "NVSwitch0"}
-    for a, b, link in graph.edges(data=True):
-        link["capacity"] *= state == "whole" or {a, b} != lost
+    neighbour = "GPU3" if name in ("mesh", "full") else "NVSwitch0"
+    return slowed(made, 0, "GPU0", neighbour) if state == "broken" else made
+
+
+@cache
+def slowed(made: topology.Topology, share: float, *ends: str) -> topology.Topology:
+    """Return a machine whose links that have these ends keep a share of their bandwidth."""
+    graph = made.graph.copy()
+    for *stations, link in graph.edges(data=True):
+        link["capacity"] *= share if {*ends} <= {*stations} else 1
     return topology.Topology(graph, made.name)
 
 
@@ -43,28 +211,19 @@ def road_picture(name: str, traffic: str, state: str) -> Picture:
     flows = [(0, int(traffic))] if traffic.isdecimal() else pattern(traffic, made.ranks)
     loads = topology.loads(made, flows)
     way = " → ".join(made.bundles[link].target for link in made.routes(*flows[0])[0])
-    return (picture := city_map(made, loads)).telling(words(
-        f"roads.{state}", map=picture.description, least=format_rate(loads.rates.min(), digits=3),
-        way=words("roads.way", way=way) if len(flows) == 1 else ""))
+    return tell(
+        city_map(made, loads), f"roads.{state}", least=format_rate(loads.rates.min(), digits=3),
+        way=words("roads.way", way=way) if len(flows) == 1 else "")
 
 
 def routes_explorer() -> Explorer:
     """Return the roads of eight cards; it opens on two cards below one switch."""
-    return map_explorer("routes_explorer", name=ROADS, traffic=("1", "2", "7", "next"),
-                        state=("peer", "host"))
+    return Explorer(road_picture, drawn, controls("routes_explorer"))
 
 
 def machines_explorer() -> Explorer:
     """Return machines with NVLink under three kinds of traffic; it opens on a DGX-1."""
-    return map_explorer("machines_explorer", name=MACHINES, traffic=TRAFFIC,
-                        state=("whole", "broken"))
-
-
-def map_explorer(section: str, **rows: tuple[str, ...]) -> Explorer:
-    """Return an explorer of maps that opens on the first of each row of choices."""
-    return Explorer(
-        road_picture, drawn,
-        [choice(section, row, rows[row], rows[row][0]) for row in rows])
+    return Explorer(road_picture, drawn, controls("machines_explorer"))
 
 
 PLANS: dict[str, partial[collectives.Schedule]] = {
@@ -76,10 +235,7 @@ PLANS: dict[str, partial[collectives.Schedule]] = {
 
 def collective_explorer(ranks: int = 8) -> Explorer:
     """Return five collectives of 4 or 8 GPUs, step by step; it opens on a ring's first step."""
-    steps = NumberControl("step", words("all_reduce_explorer.step"), 0, 14, 1, 1)
-    return Explorer(moves, drawn, [
-        choice("collective_explorer", "kind", ("ring", "tree", "half", "switch", "swap"), "ring"),
-        choice("collective_explorer", "ranks", (4, 8), ranks), steps])
+    return Explorer(moves, drawn, controls("collective_explorer", ranks=ranks))
 
 
 def moves(kind: str, ranks: int, step: int) -> Picture:
@@ -90,45 +246,24 @@ def moves(kind: str, ranks: int, step: int) -> Picture:
                 most=f"{max(sent):.4g}", total=f"{sum(sent):.4g}")
 
 
-def tell(picture: Picture, explorer: str, **told: object) -> Picture:
-    """Return the picture with the words of an explorer after its own."""
-    return picture.telling(words(f"{explorer}.sentence", picture=picture.description, **told))
-
-
 def straggler_explorer() -> Explorer:
     """Return a collective of eight GPUs behind a switch over time; one has half of its links."""
-    share = NumberControl("share", words("straggler_explorer.share"), 5, 100, 5, 50)
-    return Explorer(straggler, drawn, [
-        choice("collective_explorer", "kind", ("ring", "tree", "half", "swap"), "ring"), share])
-
-
-@cache
-def board(share: int) -> topology.Topology:
-    """Return eight H100 behind a switch, the links of one of them at some per cent."""
-    graph = topology.system("DGX H100").graph.copy()
-    for *ends, data in graph.edges(data=True):
-        data["capacity"] *= share / 100 if "GPU3" in ends else 1
-    return topology.Topology(graph, "DGX H100")
+    return Explorer(straggler, drawn, controls("straggler_explorer"))
 
 
 def straggler(kind: str, share: int) -> Picture:
     """Draw when every GPU sends its part of 64 MiB, and say what the slow links cost."""
     plan = PLANS[kind](8, **({"pieces": 8} if kind == "tree" else {}))
-    slow, whole = (collectives.time(plan, board(at), 64 * MIB, US) for at in (share, 100))
+    board = topology.system("DGX H100")
+    slow, whole = (collectives.time(plan, slowed(board, at / 100, "GPU3"), 64 * MIB, US)
+                   for at in (share, 100))
     return tell(timeline(slow), "straggler_explorer", share=share,
                 whole=format_time(whole.seconds, 3), times=f"{slow.seconds / whole.seconds:.3g}")
 
 
-PARAMETERS, COMPUTE, MICRO_STEPS = 3e9, 0.36, 4
-
-
 def tuning_explorer() -> Explorer:
     """Return a step of DDP as it is before any tuning, over one that the learner tunes."""
-    return Explorer(before_after, drawn, [
-        choice("tuning_explorer", "link", ("pcie", "nvlink", "infiniband"), "pcie"),
-        choice("tuning_explorer", "value_bytes", (4, 2), 2),
-        NumberControl("bucket", words("tuning_explorer.bucket"), 1, 1000, 1, 25),
-        choice("tuning_explorer", "no_sync", (False, True), False)])
+    return Explorer(before_after, drawn, controls("tuning_explorer"))
 
 
 def before_after(link: str, value_bytes: int, bucket: int, no_sync: bool) -> Picture:
@@ -141,22 +276,18 @@ def before_after(link: str, value_bytes: int, bucket: int, no_sync: bool) -> Pic
                 ("before", 4, 25, False), ("after", value_bytes, bucket, no_sync))]
     said = {f"{row.name}_{part}": format_time(getattr(row, part), 3)
             for row in rows for part in ("overlapped", "waits", "communication")}
-    picture = step_timeline(rows, "overlapped", words("tuning_explorer.title", **said))
-    return picture.telling(words("tuning_explorer.sentence", **said))
+    title = words("tuning_explorer.title", **said)
+    return tell(step_timeline(rows, "overlapped", title), "tuning_explorer", **said)
 
 
 def cluster_explorer() -> Explorer:
     """Return servers of eight H100 with few or many railway stations; it opens on a jam."""
-    return Explorer(cluster_picture, drawn, [
-        choice("cluster_explorer", "traffic", ("ring", "rail", "all"), "ring"),
-        choice("cluster_explorer", "nics", (1, 4, 8), 1),
-        NumberControl("domains", words("cluster_explorer.domains"), 2, 4, 1, 2)])
+    return Explorer(cluster_picture, drawn, controls("cluster_explorer"))
 
 
 def cluster_picture(traffic: str, nics: int, domains: int) -> Picture:
     """Draw a ring, an exchange with the next server's peers, or all to all, at one pace for all."""
     port = catalog.nic("NDR").port_rate.one_way
     made = topology.cluster(topology.system("DGX H100"), domains, port, nics=nics)
-    flows = {"ring": topology.neighbour_pattern, "all": topology.all_to_all_pattern}.get(
-        traffic, lambda n: [(i, (i + GPUS) % n) for i in range(n)])(made.ranks)
+    flows = pattern(traffic, made.ranks)
     return city_map(made, topology.loads(made, flows, topology.loads(made, flows).rates.min()))

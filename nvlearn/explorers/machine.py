@@ -1,16 +1,14 @@
-"""The explorers of real machines: a box for printouts, a fit by hand, the map of winners."""
+"""The explorers of machines: printouts, a fit by hand, the map of winners, plans of a run."""
 
 import numpy as np
 
-from nvlearn import field, nccl
+from nvlearn import field, nccl, training
 from nvlearn.data import printout, read_table
-from nvlearn.explorers.explorer import Control, Explorer, NumberControl, choice, drawn, text_field
-from nvlearn.figures import Picture, Series, drawable, reading, size_curves, winner_map
+from nvlearn.explorers.explorer import Control, Explorer, controls, drawn, tell, text_field
+from nvlearn.figures import Picture, Series, drawable, reading, size_curves, split_bars, winner_map
 from nvlearn.i18n import words
-from nvlearn.units import GB, KIB, US, format_time
+from nvlearn.units import GB, KIB, US, format_size, format_time
 
-TABLES = ("8x P100", "8x V100", "8x A100", "8x H200", "8x B200", "8x RTX 4090")
-MACHINES = ("DGX-1 V100", "DGX A100", "DGX H100", "HGX B200")
 DOMAINS, SIZES = (1, 2, 4, 8, 16, 32, 64), KIB * 2.0 ** np.arange(25)
 
 
@@ -23,13 +21,11 @@ def paste_box(text: str = "") -> Explorer:
         words(f"paste.sample.{row['id']}"): {"text": printout(row["id"]), "gpu": row["gpu"]}
         for row in read_table("printouts")["printout"]}
     start = {"text": text, "gpu": ""} if text else next(iter(samples.values()))
-    controls = [
+    fields = [
         Control("text", text_field(words("paste.text"), start["text"], "220px")),
         Control("gpu", text_field(words("paste.gpu"), start["gpu"]))]
-    return Explorer(
-        explain, drawn, controls,
-        lambda gpu, **_: f'nvlearn.field.read(open("FILE"), {gpu or None!r})',
-        samples, words("paste.samples"))
+    return Explorer(explain, drawn, fields, 'nvlearn.field.read(open("FILE"), {gpu!r})'.format,
+                    samples, words("paste.samples"))
 
 
 def explain(text: str, gpu: str) -> Picture:
@@ -44,13 +40,7 @@ def explain(text: str, gpu: str) -> Picture:
 
 def fit_explorer() -> Explorer:
     """Return a line to be laid through a measured table by hand, and what a fit makes of it."""
-    controls = [
-        choice("fit_explorer", "table", TABLES, TABLES[2]),
-        NumberControl("latency", words("fit_explorer.latency"), 1, 200, 1, 10),
-        NumberControl("bandwidth", words("fit_explorer.bandwidth"), 1, 900, 1, 300),
-        choice("fit_explorer", "curve", ("mine", "line", "nccl"), "mine"),
-        choice("fit_explorer", "quantity", ("busbw", "time"), "busbw")]
-    return Explorer(fitted, drawn, controls)
+    return Explorer(fitted, drawn, controls("fit_explorer"))
 
 
 def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: str) -> Picture:
@@ -75,9 +65,8 @@ def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: s
     picture = size_curves([Series(name, smooth, values)], [
         Series(words("reading.measured"), found.sizes, real, "infiniband",
                source=read_table("published")["sources"][found.about["file"]])], quantity)
-    return picture.telling(words(
-        "fit_explorer.sentence", curve=picture.description, table=table,
-        median=f"{np.median(miss):.0%}", worst=f"{miss.max():.0%}"))
+    return tell(picture, "fit_explorer", table=table, median=f"{np.median(miss):.0%}",
+                worst=f"{miss.max():.0%}")
 
 
 # --- the winner map -----------------------------------------------------------
@@ -85,10 +74,7 @@ def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: s
 
 def winner_explorer() -> Explorer:
     """Return what NCCL picks for an all-reduce by size and ranks, on four generations."""
-    controls = [
-        choice("winner_explorer", "machine", MACHINES, MACHINES[2]),
-        choice("winner_explorer", "nvls", (True, False), True)]
-    return Explorer(winners, drawn, controls)
+    return Explorer(winners, drawn, controls("winner_explorer"))
 
 
 def winners(machine: str, nvls: bool) -> Picture:
@@ -98,3 +84,29 @@ def winners(machine: str, nvls: bool) -> Picture:
     found = nccl.predict(made, "all_reduce", SIZES[None, :], np.array(ranks)[:, None])
     names = np.char.add(np.char.add(found.algorithm, " "), found.protocol)
     return winner_map(names, ranks, SIZES.tolist())
+
+
+# --- the planner --------------------------------------------------------------
+
+
+def planner_explorer() -> Explorer:
+    """Return the best splits of a model over a cluster; it opens on 175B on 1,024 H100."""
+    return Explorer(planned, drawn, controls("planner_explorer"))
+
+
+def planned(model: str, gpus: int, domain: int, inside: int, outside: int, memory: int) -> Picture:
+    """Draw the best splits for 1,024 sequences a step; rates in GB/s one way, memory in GB."""
+    found = training.splits(
+        **training.MODELS[model], gpus=gpus, sequences=1024, memory=memory * GB, domain=domain,
+        inside=inside * GB, outside=outside * GB)
+    told = {"tried": f"{found.tried:,}", "fit": f"{found.tried - found.too_large:,}",
+            "memory": memory}
+    if not found.total.size:
+        return split_bars(found, words("planner_explorer.none", **told))
+    told |= {name: cut[0] for name, cut in found.cuts.items()} | {
+        f"{kind}_sent": [format_size(sent[0], digits=3) for sent in ways]
+        for kind, ways in found.sent.items()}
+    share, times = found.parts["compute"][0] / found.total[0], found.worst / found.total[0]
+    told |= {"total": format_time(found.total[0]), "share": f"{share:.0%}", "times": f"{times:.3g}"}
+    return tell(split_bars(found, words("planner_explorer.title", **told)), "planner_explorer",
+                **told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from statistics import median
 from typing import Any
 
@@ -214,12 +215,10 @@ class Log(Document):
 
 def fit_line(wire: Floats, time: Floats) -> dict[str, Any] | None:
     """Return start-up and bandwidth of T = L + wire/B; None where the times do not grow."""
-    try:
-        line = nccl.fit_line(wire, time, "broadcast")  # whose factor is 1: the bytes are the wire's
-    except ValueError:
-        return None
-    numbers = {"latency_us": line.latency / US, "bandwidth_gb_per_s": line.bandwidth / GB,
-               "median_error": line.left.median, "worst_error": line.left.worst}
-    if not all(map(math.isfinite, numbers.values())):
-        return None
-    return {key: round(v, 4) for key, v in numbers.items()} | {"points": len(time)}
+    with suppress(ValueError):
+        line = nccl.fit_line(wire, time, "broadcast")  # whose factor is 1: bytes are the wire's
+        numbers = {"latency_us": line.latency / US, "bandwidth_gb_per_s": line.bandwidth / GB,
+                   "median_error": line.left.median, "worst_error": line.left.worst}
+        if all(map(math.isfinite, numbers.values())):
+            return {key: round(v, 4) for key, v in numbers.items()} | {"points": len(time)}
+    return None

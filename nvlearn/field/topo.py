@@ -78,9 +78,11 @@ def explain(block: Block, stated: Gpu | None) -> Document:
     per_link = fabric.per_link
     rates = [0.0 if k == 0 else round(k * per_link / GB, 6) if k and per_link else None
              for k in fabric.links]
-    far = {gpu: ways(block, name) for gpu, name in zip(numbers, names, strict=True)}
+    # a row that was cut may have lost its nearest NIC
+    far = {gpu: to for gpu, name in zip(numbers, names, strict=True)
+           if len(to := ways(block, name)) == len(block.nics) > 0}
     near = {str(gpu): [nic for nic, way in to.items() if way == min(to.values())]
-            for gpu, to in far.items() if to}
+            for gpu, to in far.items()}
     links = dict(zip(numbers, fabric.links, strict=True))
     findings = [*damage(block, labels), *faults(links, counts, fabric, stated),
                 *notes(links, labels, fabric, counts, far)]
@@ -158,5 +160,5 @@ def notes(links: dict[int, int | None], labels: Labels, fabric: Fabric, counts: 
     if len(rates) > 1:
         told = "; ".join(f"{', '.join(names)}: {rate}" for rate, names in rates.items())
         yield found("ambiguous", ways=told)
-    if lone := [gpu for gpu, to in far.items() if to and min(to.values()) > NEAR["PHB"]]:
+    if lone := [gpu for gpu, to in far.items() if min(to.values()) > NEAR["PHB"]]:
         yield found("nic_far", lone)

@@ -1,16 +1,15 @@
 """The map of a machine: factories, maglev lines, roads, interchanges and the railway."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nvlearn.figures import layout, style
-from nvlearn.figures.drawing import Drawing, Picture, number, text_width
-from nvlearn.figures.layout import Line, Plan, Station, path
+from nvlearn.figures.drawing import Drawing, Picture, element, number, path, sketch
+from nvlearn.figures.layout import Line, Station
 from nvlearn.i18n import words
 from nvlearn.topology import Loads, Topology, neighbour_pattern
 from nvlearn.units import GB, format_rate
@@ -43,27 +42,25 @@ PLACES = (12, 9, 15, 6, 18)
 def city_map(topology: Topology, loads: Loads | None = None, *,
              title: str | None = None) -> Picture:
     """Draw a machine; `loads` fills its lines, `title` replaces what the links say."""
-    plan = layout.survey(topology, loads)
-    told = findings(topology, plan)
+    stations, lines = layout.plan(topology).stations, layout.survey(topology, loads)
+    told = findings(topology, lines, loads)
     sheet = Drawing(WIDTH, HEIGHT)
-    for line in plan.lines:
+    for line in lines:
         bed(sheet, line, loads is not None)
-    legend(sheet, plan)
+    sheet.legend(legend(lines, loads is not None), FOOT)
     sheet.layer()
     sheet.heading(title or told["title"], told["subtitle"])
-    fill(sheet, plan.lines)
+    fill(sheet, lines)
     sheet.layer()
-    trains(sheet, plan)
+    trains(sheet, lines, loads is not None)
     sheet.layer()
-    factories = (factory(s.at, s.half) for s in plan.stations.values() if s.kind == "gpu")
-    sheet.path("".join(factories), style.FACTORY)
     chips = Counter(group for _, group in topology.graph.nodes(data="group"))
-    for name, station in plan.stations.items():
+    for name, station in stations.items():
         building(sheet, station, chips[name])
     sheet.layer()
-    if loads and len(plan.lines) <= MOST_SIGNS:
-        signs(sheet, plan)
-    return sheet.picture(told["sentence"], stations=plan.stations, lines=plan.lines)
+    if loads and len(lines) <= MOST_SIGNS:
+        signs(sheet, lines, stations.values())
+    return sheet.picture(told["sentence"], stations=stations, lines=lines)
 
 
 def level(use: float) -> int:
@@ -104,12 +101,12 @@ def fill(sheet: Drawing, lines: Sequence[Line]) -> None:
         sheet.path(ways, stroke=paint, stroke_dasharray=dash, stroke_width=width)
 
 
-def trains(sheet: Drawing, plan: Plan) -> None:
+def trains(sheet: Drawing, lines: Sequence[Line], loaded: bool) -> None:
     """Draw trains (on roads: cars), faster on more bandwidth, slow and close where it is full."""
     groups: defaultdict[tuple[float, int, float, str], str] = defaultdict(str)
-    for line in plan.lines:
+    for line in lines:
         for way, rate, use in line.directions():
-            if rate and (use or not plan.loads):
+            if rate and (use or not loaded):
                 groups[rate, level(use), line.width, line.kind] += path(way, line.width / 4)
     sheet.add("style", MOVING)
     for (rate, state, width, kind), ways in groups.items():
@@ -122,14 +119,12 @@ def trains(sheet: Drawing, plan: Plan) -> None:
             style=f"--nv-city-end:-{gap};animation-duration:{seconds:.2f}s")
 
 
-def signs(sheet: Drawing, plan: Plan) -> None:
-    """Say how full blocks are inside, and lines where a sign hides nothing, full ones first."""
-    lines = sorted(plan.lines, key=lambda line: -max(line.use))
+def signs(sheet: Drawing, lines: Sequence[Line], stations: Iterable[Station]) -> None:
+    """Say how full lines are where a sign hides nothing, full ones first."""
+    lines = sorted(lines, key=lambda line: -max(line.use))
     points = np.array([np.interp(np.arange(25) / 24 * (len(way) - 1), range(len(way)), way)
                        for way in (line.way for line in lines)])
-    taken = np.array([(s.at, s.half) for s in plan.stations.values()]).T
-    for name, use in plan.inner.items():
-        sign(sheet, use, plan.stations[name].at + (plan.stations[name].half.imag - 13) * 1j)
+    taken = np.array([(s.at, s.half) for s in stations]).T
     for i, use in enumerate(max(line.use) for line in lines):
         others = np.delete(points, i, 0)
         for at in points[i, PLACES].tolist() if use else ():
@@ -161,10 +156,12 @@ def factory(at: complex, half: complex) -> str:
 
 
 def building(sheet: Drawing, s: Station, chips: int) -> None:
-    """Write a station's name on its factory or, for others than GPUs, on a sign."""
+    """Draw a station, a factory for a GPU and a sign for others, with its name."""
     look, solid = WAYS[s.kind], s.kind in ("gpu", "host", "network")
     fill, ink = (look.dark, style.PAPER) if solid else (look.tint, look.dark)
-    if s.kind != "gpu":
+    if s.kind == "gpu":
+        sheet.path(factory(s.at, s.half), fill)
+    else:
         corner, size = s.at - s.half, 2 * s.half
         sheet.rect(corner.real, corner.imag, size.real, size.imag, fill, stroke=look.fill,
                    rx=0 if look is PCIE else 8)
@@ -177,35 +174,19 @@ def building(sheet: Drawing, s: Station, chips: int) -> None:
         sheet.text(s.at.real, y, row, letters, ink, "middle", bold=True)
 
 
-def legend(sheet: Drawing, plan: Plan) -> None:
-    """Name what is on the map, and no more."""
-    x, y = 24.0, FOOT
-    for text, draw in entries(sheet, plan):
-        width = 44 + text_width(text, style.SMALL)
-        if x + width > WIDTH - 12:
-            x, y = 24.0, y + 23
-        draw(complex(x + 18, y))
-        sheet.text(x + 44, y + 4, text, style.SMALL, style.MUTED)
-        x += width + 18
-
-
-def entries(sheet: Drawing, plan: Plan) -> Iterator[tuple[str, Callable[[complex], None]]]:
-    """Yield each entry of the legend with what draws its sample."""
-    yield words("city.legend.gpu"), lambda at: sheet.path(factory(at, 13 + 10j), style.FACTORY)
-    for sort, line in {(ln.kind, ln.links, ln.nominal): ln for ln in plan.lines}.items():
-        yield label(*sort), partial(sample, sheet, replace(line, capacity=[line.nominal]))
-    if slow := [line for line in plan.lines if 0 < min(line.capacity) < line.nominal]:
-        yield words("city.legend.slow"), partial(sample, sheet, slow[0])
-    if any(not min(line.capacity) for line in plan.lines):
-        yield words("city.legend.broken"), partial(cross, sheet)
-    for use in (0.0, FULL - 0.01, FULL) if plan.loads else ():
+def legend(lines: Sequence[Line], loaded: bool) -> Iterator[tuple[str, str]]:
+    """Name what is on the map, and no more, each with a sample."""
+    yield words("city.legend.gpu"), element("path", d=factory(0j, 13 + 10j), fill=style.FACTORY)
+    short = [replace(line, way=(-16 + 0j, 16 + 0j)) for line in lines]
+    for sort, line in {(line.kind, line.links, line.nominal): line for line in short}.items():
+        yield label(*sort), sketch(bed, replace(line, capacity=[line.nominal]), loaded=False)
+    if slow := [line for line in short if 0 < min(line.capacity) < line.nominal]:
+        yield words("city.legend.slow"), sketch(bed, slow[0], loaded=False)
+    if any(not min(line.capacity) for line in short):
+        yield words("city.legend.broken"), sketch(cross, 0j)
+    for use in (0.0, FULL - 0.01, FULL) if loaded else ():
         text = words(f"city.legend.level_{level(use)}", busy=f"{BUSY:.0%}", full=f"{FULL:.0%}")
-        yield text, partial(sign, sheet, use, text="%")
-
-
-def sample(sheet: Drawing, line: Line, at: complex) -> None:
-    """Draw a short piece of a line."""
-    bed(sheet, replace(line, way=(at - 18, at + 18)), loaded=False)
+        yield text, sketch(sign, use, 0j, text="")
 
 
 def label(kind: str, links: int, rate: float) -> str:
@@ -214,12 +195,12 @@ def label(kind: str, links: int, rate: float) -> str:
                  kind=words(f"city.kind.{kind}.name"))
 
 
-def findings(topology: Topology, plan: Plan) -> dict[str, str]:
+def findings(topology: Topology, lines: Sequence[Line], loads: Loads | None) -> dict[str, str]:
     """Return what the title, the line under it and the sentence say."""
-    counts = Counter((ln.kind, ln.links, ln.nominal) for ln in plan.lines).items()
+    counts = Counter((ln.kind, ln.links, ln.nominal) for ln in lines).items()
     told = facts(topology) | {"lines": "; ".join(f"{n} x {label(*sort)}" for sort, n in counts)}
-    told |= traffic(topology, plan.loads) if plan.loads else {}
-    kind = "loaded" if plan.loads else "free"
+    told |= traffic(topology, loads) if loads else {}
+    kind = "loaded" if loads else "free"
     told["title"] = words(f"city.title.{told['case']}", **told)
     return told | {part: words(f"city.{part}.{kind}", **told) for part in ("subtitle", "sentence")}
 

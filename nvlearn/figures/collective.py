@@ -1,14 +1,18 @@
-"""A collective step by step: who holds whose parts, and what moves in this step."""
+"""A collective: who holds whose parts after each step, and its transfers over time."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nvlearn.collectives import Schedule, Send, run, schedule
+from nvlearn.collectives import Schedule, Send, Trace, run, schedule
 from nvlearn.exercises import COPIES, expected
 from nvlearn.figures import style
-from nvlearn.figures.city import factory
-from nvlearn.figures.drawing import Drawing, Picture, boxes, pen
+from nvlearn.figures.city import WAYS, factory
+from nvlearn.figures.drawing import Drawing, Picture, Points, boxes, path, sketch
+from nvlearn.figures.step import ticks
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
+from nvlearn.units import format_size, format_time
 
 WIDTH, HEIGHT, CENTRE, MOST = 960.0, 640.0, 480 + 344j, 8  # ranks and chunks at most
 #: Of a box: its width, the part of it for a chunk's name, the heights of its head and its lines.
@@ -124,13 +128,14 @@ def arrows(sheet: Drawing, moves: list[Send], places: list[complex], half: compl
         (line, ink), way = PAINT[sends[0].add], wire(places[a], places[b], half)
         back = 9 * (way[2] - way[3]) / abs(way[2] - way[3])
         wings = way[3] + back * (1 - 0.6j), way[3], way[3] + back * (1 + 0.6j)
-        sheet.path(pen("M{}C{} {} {}M{}L{}L{}", *way, *wings), stroke=line, stroke_width=2.5)
+        curve = path(way).replace("L", "C", 1).replace("L", " ")
+        sheet.path(curve + path(wings), stroke=line, stroke_width=2.5)
         at = complex(np.dot(SPOT, way))
         sheet.text(at.real, at.imag + 4, cargo(sends), style.SMALL, ink, "middle", bold=True,
                    halo=True)
 
 
-def wire(a: complex, b: complex, half: complex) -> list[complex]:
+def wire(a: complex, b: complex, half: complex) -> Points:
     """Return the four points of a curve between the inner sides of two boxes, in right of out."""
     out, into = (np.sign((CENTRE - at).imag or (other - at).imag)
                  for at, other in ((a, b), (b, a)))
@@ -138,7 +143,7 @@ def wire(a: complex, b: complex, half: complex) -> list[complex]:
     end = b + into * complex(-14, half.imag + 4)
     # A way within a row bows out the more the farther it goes.
     lead = 30 + abs(end - start) / 6 if out == into else abs((end - start).imag) / 2
-    return [start, start + 1j * out * lead, end + 1j * into * lead, end]
+    return start, start + 1j * out * lead, end + 1j * into * lead, end
 
 
 def cargo(sends: list[Send]) -> str:
@@ -148,3 +153,118 @@ def cargo(sends: list[Send]) -> str:
     if len(loads) > 2:
         loads = [words("collective.chunks", count=len(loads)) + " +" * sends[0].add]
     return ", ".join(loads)
+
+
+# --- over time ----------------------------------------------------------------
+
+LEFT, RIGHT, TOP = 200.0, 884.0, 112.0
+ROWS, ROW, CROWD = 12, 18.0, 20_000  # links shown, their pitch; transfers at most
+#: Fill and ink of a transfer that is added, and of one that is handed out.
+PHASES = {"add": (style.FACTORY, style.PAPER), "keep": (FINAL, style.INK)}
+
+
+class Link(NamedTuple):
+    """A bundle of links that was used, the share of the time, whether it was made slow."""
+
+    name: str
+    kind: str
+    busy: float
+    slow: bool
+
+
+def timeline(trace: Trace) -> Picture:
+    """Draw when every rank sends, and under it how busy the busiest links are."""
+    require(trace.seconds > 0, f"{trace.schedule.name} took no time, so there is nothing to draw; "
+            "send a message of more than 0 bytes")
+    require(len(trace.schedule) <= CROWD, f"{trace.schedule.name} has {len(trace.schedule):,} "
+            f"transfers and a timeline shows up to {CROWD:,}; choose fewer ranks or fewer pieces")
+    used = links(trace)
+    told, rows = facts(trace, used), used[:ROWS]
+    lanes = trace.schedule.ranks + trace.schedule.uses_switch
+    pitch = min(34.0, max(5.0, 300 / lanes))
+    foot = TOP + lanes * pitch
+    sheet = Drawing(WIDTH, foot + 84 + len(rows) * ROW)
+    lane_names(sheet, trace, lanes, pitch)
+    sheet.layer()
+    sheet.heading(told["title"], words("timeline.subtitle", **told))
+    scale = (RIGHT - LEFT) / trace.seconds
+    ticks(sheet, trace.seconds, LEFT, scale, TOP, foot + 4,
+          lambda time: format_time(time) if time else "0")
+    sheet.text(LEFT - 10, foot + 20, words("timeline.axis"), style.SMALL, style.MUTED, "end")
+    sheet.legend([(words(f"timeline.legend.{key}"), sketch(Drawing.rect, -13, -6, 26, 12, fill))
+                  for key, (fill, _) in PHASES.items()], 82)
+    draw_bars(sheet, bars(trace, pitch))
+    sheet.text(24, foot + 62, words("timeline.rows", shown=len(rows), used=len(used)), bold=True)
+    draw_links(sheet, rows, foot + 74)
+    return sheet.picture(words("timeline.sentence", **told),
+                         busy={link.name: link.busy for link in rows})
+
+
+def links(trace: Trace) -> list[Link]:
+    """Return the links that carried anything, the busiest first, a slow one before its equals."""
+    columns = trace.topology.bundles, trace.utilisation.tolist(), trace.link_bytes.tolist()
+    used = [Link(words("timeline.link", source=bundle.source, target=bundle.target), bundle.kind,
+                 round(busy, 6), bundle.capacity < bundle.nominal)
+            for bundle, busy, sent in zip(*columns, strict=True) if sent]
+    return sorted(used, key=lambda link: (-link.busy, not link.slow))
+
+
+def facts(trace: Trace, used: list[Link]) -> dict[str, Any]:
+    """Return what the title and the sentence say."""
+    top, *others = used
+    mode = "even" if top.busy - used[-1].busy < 0.02 else "slow" if top.slow else "uneven"
+    told = {
+        "time": format_time(trace.seconds, 3), "link": top.name, "busy": f"{top.busy:.0%}",
+        "mean": f"{np.mean([link.busy for link in used]):.0%}", "used": len(used),
+        "waiting": f"{1 - np.mean([link.busy for link in others or used]):.0%}",
+        "transfers": len(trace.schedule), "name": trace.schedule.name,
+        "size": format_size(trace.message), "machine": trace.topology.name}
+    return told | {"title": words(f"timeline.title.{mode}", **told)}
+
+
+def lane_names(sheet: Drawing, trace: Trace, lanes: int, pitch: float) -> None:
+    """Draw the empty lanes with their names."""
+    y = TOP + (np.arange(lanes) + 0.08) * pitch
+    sheet.path(boxes(LEFT, y, RIGHT - LEFT, pitch * 0.84), style.GROUND)
+    names = [*trace.topology.gpus[: trace.schedule.ranks], words("timeline.switch")]
+    for lane in range(0, lanes, int(-(-13 // pitch))):
+        sheet.text(LEFT - 10, y[lane] + 0.42 * pitch + 4, names[lane], style.SMALL, anchor="end")
+
+
+def bars(trace: Trace, pitch: float) -> Any:
+    """Return the transfers as a record array of bars, a track for each link that leaves a rank."""
+    plan, scale, count = trace.schedule, (RIGHT - LEFT) / trace.seconds, len(trace.topology.bundles)
+    leaves = np.array([route[0] for route in trace.routes])[trace.pair]
+    tracks, track = np.unique(plan.source * count + leaves, return_inverse=True)
+    lane = tracks // count
+    height = pitch * 0.84 / np.bincount(lane)[lane]
+    y = TOP + pitch * (lane + 0.08) + (np.arange(len(lane)) - np.searchsorted(lane, lane)) * height
+    order = np.lexsort((trace.start, track))
+    x, end, mine = LEFT + trace.start[order] * scale, LEFT + trace.end[order] * scale, track[order]
+    # A link that is taken again was free.
+    end[:-1] = np.where(np.diff(mine) > 0, end[:-1], np.minimum(end[:-1], x[1:]))
+    columns = x, end, y[mine], height[mine], plan.add[order], plan.chunk[order]
+    return np.rec.fromarrays(columns, formats="f8, f8, f8, f8, ?, i8",
+                             names="x, end, y, height, add, chunk")
+
+
+def draw_bars(sheet: Drawing, bars: Any) -> None:
+    """Draw the bars, one path a colour, and name chunks where there is room."""
+    edge = style.PAPER if np.median(bars.end - bars.x) > 6 else None
+    for key, (fill, ink) in PHASES.items():
+        mine = bars[bars.add == (key == "add")]
+        wide = np.maximum(mine.end - mine.x, 0.4)
+        sheet.path(boxes(mine.x, mine.y, wide, mine.height), fill, stroke=edge)
+        named = mine[(wide > 20) & (mine.height > 12)]
+        for left, end, y, height, _, chunk in named.tolist():
+            sheet.text((left + end) / 2, y + height / 2 + 3, f"c{chunk}", style.TINY, ink, "middle")
+
+
+def draw_links(sheet: Drawing, rows: list[Link], top: float) -> None:
+    """Draw a bar for each link, as long as its share of the time, with the share."""
+    for y, link in zip(np.arange(len(rows)) * ROW + top, rows, strict=True):
+        fill = style.JAM if link.slow else WAYS[link.kind].dark
+        sheet.text(LEFT - 10, y + 11, link.name, style.TINY, anchor="end")
+        sheet.rect(LEFT, y, RIGHT - LEFT, ROW - 4, style.GROUND)
+        sheet.rect(LEFT, y, (RIGHT - LEFT) * link.busy, ROW - 4, fill)
+        sheet.text(WIDTH - 24, y + 11, f"{link.busy:.0%}", style.SMALL, anchor="end")

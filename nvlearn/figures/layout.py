@@ -5,17 +5,16 @@ A point is a complex number (x + y j, y downwards) in the coordinates of the she
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from nvlearn.figures.drawing import number
+from nvlearn.figures.drawing import Points
 from nvlearn.topology import Loads, Topology
 
-Points = tuple[complex, ...]
 LEFT, TOP, WIDE, TALL, BAR = 24.0, 78.0, 912.0, 422.0, 56.0
 CENTRE = complex(LEFT + WIDE / 2, TOP + TALL / 2)
 #: Most GPUs of which each has a place in a tier or circle, most in a rack; most blocks.
@@ -56,18 +55,11 @@ class Line:
 
 @dataclass(slots=True)
 class Plan:
-    """The map of a machine.
-
-    The width of the widest line, stations by their first member, ways that are not straight;
-    and by `survey` lines, how full the fullest link inside a block is, and what fills them.
-    """
+    """The width of the widest line, stations by their first member, ways that are not straight."""
 
     broadest: float
     stations: dict[str, Station] = field(default_factory=dict)
     ways: dict[tuple[str, str], Points] = field(default_factory=dict)
-    lines: list[Line] = field(default_factory=list)
-    inner: dict[str, float] = field(default_factory=dict)
-    loads: Loads | None = None
 
     def put(self, kind: str, members: Sequence[str], at: complex, half: complex = 0j) -> None:
         """Give a station its place."""
@@ -241,25 +233,13 @@ def gather(topology: Topology, loads: Loads | None, home: Mapping[str, str]) -> 
     return list(found.values())
 
 
-def survey(topology: Topology, loads: Loads | None) -> Plan:
-    """Return the plan of a machine with its lines, filled by loads."""
+def survey(topology: Topology, loads: Loads | None) -> list[Line]:
+    """Return the lines of a machine where its plan has them, filled by loads."""
     made = plan(topology)
     home = {member: name for name, s in made.stations.items() for member in s.members}
-    found = gather(topology, loads, home)
-    lines = [line for line in found if line.a != line.b]
+    lines = [line for line in gather(topology, loads, home) if line.a != line.b]
     widest = max((line.nominal for line in lines), default=1.0)
     for line in lines:
         line.way = made.way(line.a, line.b)
         line.width = max(2.0, made.broadest * line.nominal / widest)
-    inside = sorted((max(line.use), line.a) for line in found if line.a == line.b)
-    return replace(made, lines=lines, inner={name: use for use, name in inside}, loads=loads)
-
-
-@lru_cache(8192)
-def path(way: Points, by: float = 0.0) -> str:
-    """Return path data of a way, moved to the right of travel; the same ways come up often."""
-    if by:
-        ends = zip((way[0], *way), (*way[1:], way[-1]), strict=False)
-        turns = [(after - before) or 1 for before, after in ends]
-        way = tuple(p + t / abs(t) * by * 1j for p, t in zip(way, turns, strict=False))
-    return "M" + "L".join(f"{number(p.real)} {number(p.imag)}" for p in way)
+    return lines

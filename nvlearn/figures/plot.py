@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nvlearn.figures import style
-from nvlearn.figures.drawing import Drawing, Picture, Value, element, text_width
+from nvlearn.figures.drawing import Drawing, Picture, Value, element
 from nvlearn.figures.step import tick_step
 from nvlearn.i18n import words
 
@@ -145,14 +145,14 @@ class Plot:
     def curve(self, xs: ArrayLike, ys: ArrayLike, stroke: str, dash: str = "none",
               width: float = 2.5, name: str = "") -> None:
         """Put down a line through points, with a gap where a number is missing."""
-        self.mark(trail(*self.axes.at(xs, ys)), "M0 -4h30", name, fill="none", stroke=stroke,
+        self.mark(trail(*self.axes.at(xs, ys)), "M-15 0h30", name, fill="none", stroke=stroke,
                   stroke_width=width, stroke_dasharray=dash)
 
     def points(self, xs: ArrayLike, ys: ArrayLike, colour: str, marker: str = "circle",
                hollow: bool = False, name: str = "") -> None:
         """Put a marker at each point."""
         shape, paint = MARKERS[marker], style.PAPER if hollow else colour
-        self.mark(trail(*self.axes.at(xs, ys), shape), f"M15 -4{shape}", name,
+        self.mark(trail(*self.axes.at(xs, ys), shape), f"M0 0{shape}", name,
                   fill=paint, stroke=colour, stroke_width=1.5)
 
     def mark(self, d: str, sample: str, name: str, **look: Value) -> None:
@@ -160,24 +160,13 @@ class Plot:
         self.marks.append(element("path", d=d, **look))
         self.keys += [(name, element("path", d=sample, **look))] if name else []
 
-    def legend(self) -> None:
-        """Write the names above the field, where there is nothing to cover."""
-        x, y = MARGIN, 86.0
-        for name, sample in self.keys:
-            wide = 38 + text_width(name, style.SMALL)
-            if x + wide > WIDTH - MARGIN:
-                x, y = MARGIN, y + 19
-            self.sheet.add("g", sample, transform=f"translate({x:.1f} {y:.1f})")
-            self.sheet.text(x + 38, y, name, style.SMALL)
-            x += wide + 24
-
     def picture(self, title: str, subtitle: str, sentence: str, sources: Iterable[str] = (),
                 **data: object) -> Picture:
         """Close the plot: the frame is the lower layer, all else the upper one.
 
         Where the numbers come from stands at the foot of the sheet, each document once.
         """
-        self.legend()
+        self.sheet.legend(self.keys, 82)  # above the field, where there is nothing to cover
         named = "; ".join(dict.fromkeys(filter(None, sources)))
         lines = textwrap.wrap(words("plot.sources", documents=named), 150) if named else []
         for row, line in enumerate(reversed(lines), 1):

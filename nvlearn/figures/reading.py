@@ -10,8 +10,8 @@ from nvlearn.field.findings import gpu_names
 from nvlearn.field.nccl_tests import Log
 from nvlearn.field.topo import Topo
 from nvlearn.figures.city import city_map
+from nvlearn.figures.curves import Series, size_curves
 from nvlearn.figures.drawing import Drawing, Picture
-from nvlearn.figures.sizes import Series, size_curves
 from nvlearn.figures.style import WAYS
 from nvlearn.i18n import words
 from nvlearn.topology import printed

@@ -5,7 +5,7 @@ import numpy as np
 from nvlearn import formulas
 from nvlearn.figures import style
 from nvlearn.figures.city import factory
-from nvlearn.figures.drawing import Drawing, Picture, boxes, pen
+from nvlearn.figures.drawing import Drawing, Picture, boxes, path
 from nvlearn.i18n import words
 from nvlearn.units import format_rate
 
@@ -47,10 +47,10 @@ def close_up(sheet: Drawing, y: float, lanes: int, forth: bool) -> None:
     pitch, ahead = min(112.0, 640.0 / lanes), 1 if forth else -1
     lefts = 482 + (np.arange(lanes) - lanes / 2) * pitch
     paint, ink = (LINE.dark, style.PAPER) if forth else (LINE.tint, LINE.dark)
-    sheet.path(pen("M40 {}H920", y + 15), stroke=LINE.fill, stroke_width=3)
-    nose = pen("M{}l{} 12l{} 12z", complex(480 + ahead * lanes * pitch / 2, y - 12), 22 * ahead,
-               -22 * ahead)
-    sheet.path(boxes(lefts, y - 12, pitch - 4, 24) + nose, paint, stroke=LINE.dark)
+    sheet.path(path((complex(40, y + 15), complex(920, y + 15))), stroke=LINE.fill, stroke_width=3)
+    front = complex(480 + ahead * lanes * pitch / 2, y)
+    nose = path((front - 12j, front + 22 * ahead, front + 12j))
+    sheet.path(f"{boxes(lefts, y - 12, pitch - 4, 24)}{nose}z", paint, stroke=LINE.dark)
     for lane, left in enumerate(lefts.tolist(), 1):
         sheet.text(left + pitch / 2 - 2, y + 4, str(lane), style.SMALL, ink, "middle", bold=True)
 
@@ -63,8 +63,9 @@ def tracks(sheet: Drawing, links: int, directions: int) -> None:
     for share, start, end, paint in ((0.28, LEFT, RIGHT, LINE.dark),
                                      (0.72, RIGHT, LEFT, LINE.fill))[:directions]:
         head = wide if end > start else -wide
-        ways = [pen("M{}H{}m0 {}l{} {}l{} {}", complex(start, top + share * pitch), end - 3 * head,
-                    -wide, 3 * head, wide, -3 * head, wide) for top in tops.tolist()]
+        tips = [complex(end, top + share * pitch) for top in tops.tolist()]
+        ways = [path((complex(start, at.imag), at - 3 * head, at - 3 * head - wide * 1j, at,
+                      at - 3 * head + wide * 1j, at - 3 * head)) for at in tips]
         sheet.path("".join(ways), paint, stroke=paint, stroke_width=wide / 2)
     for x, place in ((80, "gpu"), (880, "other")):
         sheet.path(factory(complex(x, 338), 56 + 90j), style.FACTORY)

@@ -78,7 +78,7 @@ def read(path: Path) -> list[Item]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        found = yaml.load(path.read_text(encoding="utf-8"), loader)
+        found = yaml.load(data.small_text(path), loader)
         return [item(entry, found["lesson"]) for entry in found["items"]]
     except BankError as error:
         raise BankError(f"{path}: {error}") from None
@@ -131,7 +131,7 @@ def check(path: Path) -> list[str]:
     import yaml
 
     schema = json.loads((folder() / "schema.json").read_text(encoding="utf-8"))
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    found = yaml.safe_load(data.small_text(path))
     errors = jsonschema.Draft202012Validator(schema).iter_errors(found)
     return [f"{path}: {error.json_path}: {error.message}" for error in errors]
 

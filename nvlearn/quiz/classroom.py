@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from nvlearn import answers, units
+from nvlearn.data import small_text
 from nvlearn.formulas import require
 from nvlearn.i18n import words
 from nvlearn.quiz import ledger
@@ -51,7 +52,7 @@ def load(source: Path | str) -> int:
 def results(source: Path) -> list[dict[str, Any]]:
     """Return the records of a saved file; ValueError names a file that is damaged or foreign."""
     try:
-        found = json.loads(source.read_text(encoding="utf-8"))
+        found = json.loads(small_text(source))
         records = found["records"]
         if found["format"] != FORMAT or not all(
                 isinstance(r["kind"], str) and isinstance(r["at"], str) and (
@@ -105,11 +106,8 @@ def moodle(items: Sequence[Item], seed: int = 0) -> bytes:
 def element(tag: str, *content: Element | str, **attributes: str) -> Element:
     """Return an element that holds others, or a text."""
     made = Element(tag, attributes)
-    for part in content:
-        if isinstance(part, str):
-            made.text = part
-        else:
-            made.append(part)
+    made.text = "".join(part for part in content if isinstance(part, str)) or None
+    made.extend(part for part in content if not isinstance(part, str))
     return made
 
 

@@ -26,10 +26,12 @@ ABOVE_TEXT, TIMES_FASTER = 25.0, 2.5  # in the browser
 # An explorer, and the control whose slider is moved.
 EXPLORERS = {
     "bandwidth_explorer": "links", "demo_explorer": "gpus", "city_explorer": "wish",
-    "all_reduce_explorer": "step",
+    "all_reduce_explorer": "step", "planner_explorer": "inside",
 }
+# How many times the bounds an explorer may take that searches through thousands of plans.
+SLOWER = {"planner_explorer": 2.4}
 # Explorers without a slider; a button changes their axes, which may take longer.
-AXES_EXPLORERS = {"generations_explorer": "scale"}
+AXES_EXPLORERS = {"generations_explorer": "log"}
 START = """
 import json
 import ipywidgets as widgets
@@ -38,10 +40,10 @@ from nvlearn import explorers
 source = explorers.{name}()
 control = source.controls["{control}"]
 slides = hasattr(control, "slider")
-most = control.slider.max if slides else len(control.widget.options) - 1
+most = control.slider.max if slides else len(control.holder.options) - 1
 """
 OURS = START + """
-made, moved, key = source, control.slider if slides else control.widget, (
+made, moved, key = source, control.slider if slides else control.holder, (
     "value" if slides else "index")
 pictures = [box.model_id for box in source.picture_box.children]
 """
@@ -62,7 +64,7 @@ from xml.etree import ElementTree
 import matplotlib.pyplot as plt
 
 def show(count):
-    (control.slider if slides else control.widget).set_trait("value" if slides else "index", count)
+    (control.slider if slides else control.holder).set_trait("value" if slides else "index", count)
     root = ElementTree.fromstring(source.picture.svg)
     figure, axes = plt.subplots(figsize=(9.6, 5.6))
     axes.set(xlim=(0, source.picture.width), ylim=(source.picture.height, 0))
@@ -230,7 +232,8 @@ def main() -> int:
     print(f"{'in the kernel, message to message':52}{'median ms':>11}{'90 % ms':>9}")
     for name, code in made.items():
         median, ninetieth = summary(in_the_kernel(code))
-        over = name in EXPLORERS and (median > MEDIAN or ninetieth > NINETIETH)
+        times = SLOWER.get(name, 1.0)
+        over = name in EXPLORERS and (median > times * MEDIAN or ninetieth > times * NINETIETH)
         over = over or (name in AXES_EXPLORERS and median > AXES)
         missed += over
         print(f"{name:52}{median:11.1f}{ninetieth:9.1f}{'  MISSED' if over else ''}", flush=True)

@@ -15,10 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import field_cases
+
 from nvlearn import field
 
 MB, BOUND, MEMORY = 1 << 20, 0.2, 400  # bytes, seconds, MB
-PRINTOUTS = Path(__file__).parents[1] / "field"
 HEAD = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
 MEASURE = """
 import resource
@@ -36,8 +38,8 @@ def texts() -> dict[str, str]:
     """Return a megabyte of each kind."""
     chance = random.Random(1)
     printed = {
-        path.parent.name + path.name[:2]: path.read_text(encoding="utf-8")
-        for path in PRINTOUTS.glob("*/*.txt")
+        name.partition("/")[0] + Path(name).name[:2]: field_cases.text_of(name)
+        for name in field_cases.CASES
     }
     row = "{0:12d} {1:12d}  float  sum  -1  {2:8.2f} 15.29 26.76 0  {2:8.2f} 15.29 26.76 0\n"
     info = "".join(

@@ -31,7 +31,7 @@ def sizes(quantity: str) -> Picture:
         "8x H200", np.array([2**20, 2**26, 2**30]), np.array([72e9, 370e9, 464e9]),
         source="stas00/ml-engineering",
     )]  # fmt: skip
-    return figures.size_curves(curves, points, quantity, line_rate=450e9)
+    return figures.size_curves(curves, points, quantity)
 
 
 def loaded(machine: topology.Topology) -> Picture:
