@@ -39,18 +39,19 @@ def pytest_command(readme: str) -> str:
 
 
 def lesson_table(paths: list[Path]) -> list[str]:
-    """Return the table of the lessons: number, title and minutes as the notebooks say them."""
-    rows = ["| lesson | minutes to read | minutes of exercises |", "|---|--:|--:|"]
+    """Return the table of the lessons: title, minutes and objectives as the notebooks say them."""
+    rows = ["| lesson | minutes | exercises and quiz | after it you can |", "|---|--:|--:|---|"]
     for path in paths:
         notebook = notebook_form.read(path)
         title = re.match(r"# (.+)", notebook.cells[0].source)
         name = title[1].strip() if title else path.stem
         number = path.name[:2]
         label = name if name.startswith(number) else f"{number} {name}"
-        minutes = notebook.metadata.get("nvlearn", {}).get("minutes", {})
+        told = notebook.metadata.get("nvlearn", {})
+        minutes, aims = told.get("minutes", {}), told.get("objectives", [])
         link = path.relative_to(ROOT).as_posix()
         times = " | ".join(str(minutes.get(key)) for key in ("teach", "exercises"))
-        rows.append(f"| [{label}]({link}) | {times} |")
+        rows.append(f"| [{label}]({link}) | {times} | {'; '.join(aims)} |")
     return rows
 
 
