@@ -191,6 +191,7 @@ def test_odd_wishes_get_one_sentence(arguments, said, tmp_path, capsys):
 ])
 def test_a_missing_engine_is_named(engine, platform, said, monkeypatch):
     monkeypatch.setattr(measure, "find_spec", lambda _: None)
+    monkeypatch.setattr(measure.shutil, "which", lambda _: None)
     monkeypatch.setattr(sys, "platform", platform)
     with pytest.raises(ValueError, match=said):
         measure.choose(engine)
