@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 import readme
@@ -31,6 +32,14 @@ def test_every_path_and_link_exists() -> None:
     text = readme.text()
     paths = first_cells(text) + local_links(text)
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_badge_opens_the_first_lesson_of_the_main_branch() -> None:
+    (query,) = re.findall(
+        r"\(https://mybinder\.org/v2/gh/[\w-]+/[\w-]+/main\?(\S+)\)", readme.text()
+    )
+    (path,) = parse_qs(query)["labpath"]
+    assert ROOT / path == readme.lessons()[0]
 
 
 def test_every_module_is_in_the_map() -> None:

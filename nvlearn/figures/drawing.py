@@ -151,7 +151,8 @@ class Drawing:
         """Close the sheet and return it as a Picture."""
         paper = element("rect", width=self.width, height=self.height, fill=style.PAPER)
         parts = ["".join(marks) for marks in self.layers]
-        layers = (self.svg(paper + parts[0]), *map(self.svg, parts[1:]))
+        # A tab stop: keys scroll it in a narrow window.
+        layers = (self.svg(paper + parts[0], tabindex="0"), *map(self.svg, parts[1:]))
         whole = self.svg(paper + "".join(parts), role="img", aria_label=description)
         return Picture(whole, description, self.width, self.height, layers, data)
 

@@ -102,6 +102,7 @@ def test_pictures_fit_the_window(page: Page, server: lab.Lab, path: Path, width:
     lab.open_lesson(page, server, path.name)
     page.keyboard.press("Control+b")  # put the file browser away, as one does on a small screen
     lab.run_all(page)
+    assert lab.faults_for_readers(page) == []
     for explorer in page.locator(".nv-explorer").all():
         explorer.scroll_into_view_if_needed()
         room, picture = explorer.bounding_box(), explorer.locator(".nv-picture svg").first
