@@ -10,11 +10,8 @@ from nvlearn.data import read_table
 FALLBACK = "en"
 
 
-class WordError(KeyError):
+class WordError(LookupError):
     """A word or a language that the tables do not have; its text is one clear sentence."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 def language() -> str:

@@ -27,7 +27,7 @@ def test_english_is_the_language_without_a_wish(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("key", ["slip.nothing", "nothing.bits", "slip", "slip.bits.more", ""])
 def test_an_unknown_key_is_named(key: str) -> None:
-    with pytest.raises(KeyError) as error:
+    with pytest.raises(WordError) as error:
         words(key)
     assert str(error.value) == f"The word table words.en.toml has no text {key!r}."
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import ipywidgets as widgets
@@ -121,10 +123,17 @@ def test_the_still_form_asks_the_same_and_gives_nothing_away() -> None:
 
 def test_private_questions_come_from_a_file_and_their_text_is_never_html(tmp_path: Path) -> None:
     bad = "<script>alert(1)</script>"
-    options = [{"key": key, "text": {"en": f"{key} {bad}"}, "reason": {"en": bad}}
-               for key in "abc"]
-    item = {"id": "01-77", "kind": "single", "level": "easy", "topic": "links", "options": options,
-            "answer": "a", "prompt": {"en": bad}, "hints": [{"en": bad}]}
+    options = [{"key": key, "text": {"en": f"{key} {bad}"}, "reason": {"en": bad}} for key in "abc"]
+    item = {
+        "id": "01-77",
+        "kind": "single",
+        "level": "easy",
+        "topic": "links",
+        "options": options,
+        "answer": "a",
+        "prompt": {"en": bad},
+        "hints": [{"en": bad}],
+    }
     file = tmp_path / "own.yaml"
     file.write_text(yaml.safe_dump({"lesson": 1, "items": [item]}), encoding="utf-8")
     box = quiz_box(str(file), seed=3)
@@ -147,11 +156,25 @@ def test_a_fault_is_shown_and_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_only_widgets_that_work_by_keyboard_are_used() -> None:
-    allowed = {widgets.ToggleButtons, widgets.Checkbox, widgets.Text, widgets.Button,
-               widgets.HTML, widgets.HBox, widgets.VBox}
+    allowed = {
+        widgets.ToggleButtons,
+        widgets.Checkbox,
+        widgets.Text,
+        widgets.Button,
+        widgets.HTML,
+        widgets.HBox,
+        widgets.VBox,
+    }
 
     def kinds(widget: widgets.Widget) -> set[type]:
         return {type(widget)}.union(*(kinds(child) for child in getattr(widget, "children", ())))
 
     box: QuizBox = quiz_box([KINDS[kind].id for kind in bank.KINDS], one_by_one=False)
     assert kinds(box.root) <= allowed
+
+
+def test_a_notebook_outside_the_course_says_whose_questions_it_asks(tmp_path: Path) -> None:
+    for folder, said in ((tmp_path, str(bank.folder().parent)), (bank.folder(), "")):
+        done = subprocess.run([sys.executable, "-c", "import nvlearn.explorers"], cwd=folder,
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        assert (said in done.stdout) if said else not done.stdout

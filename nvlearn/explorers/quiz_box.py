@@ -20,6 +20,10 @@ from nvlearn.i18n import words
 from nvlearn.quiz import bank, session
 from nvlearn.quiz.bank import Grade, Item
 
+# The setup cell of a notebook outside the course says whose questions it will ask.
+if not Path.cwd().is_relative_to(bank.folder().parent):
+    print(words("quiz_box.folder", folder=bank.folder().parent))
+
 
 def quiz_box(what: int | str | Sequence[str] = 1, *, seed: int = 0, one_by_one: bool = True,
              at_once: bool = True) -> "QuizBox":
