@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 SANITIZE = Path(__file__).parent / "nbval_sanitize.cfg"
 
@@ -38,6 +39,8 @@ class Homes:
 def pytest_configure(config: pytest.Config) -> None:
     """Watch over the items of all folders, the notebooks' too, not only over this one's."""
     config.pluginmanager.register(Homes())
+    settings.register_profile("unhurried", deadline=None)  # a busy machine is no fault of the code
+    settings.load_profile("unhurried")
     # nbval takes the path as it stands, so a run from another folder would not find it.
     if getattr(config.option, "nbval_sanitize_with", None) is None:
         config.option.nbval_sanitize_with = str(SANITIZE)

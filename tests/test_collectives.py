@@ -160,7 +160,7 @@ MACHINES = [ring(6, 25e9), full_mesh(6, 25e9), pcie_tree(6, 32e9),
             switched(6, 25e9, (2, 2), reduces=True)]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     st.sampled_from(MACHINES), st.sampled_from(ALL_REDUCES[:4] + OTHERS), st.integers(2, 6),
     st.integers(0, 10**7), st.floats(0, 1e-4),
@@ -182,7 +182,7 @@ def test_no_collective_beats_its_bytes_or_its_cuts(machine, build, ranks, messag
     assert (trace.end >= trace.start + alpha).all()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(2, 6), st.integers(0, 10**8), st.floats(0, 1e-5), st.integers(1, 20))
 def test_in_switch_reduction_sends_each_byte_up_at_least_once(ranks, message, alpha, pieces):
     machine = MACHINES[3]
@@ -193,7 +193,7 @@ def test_in_switch_reduction_sends_each_byte_up_at_least_once(ranks, message, al
     assert sent == pytest.approx(message * (ranks + 1) / ranks)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.sampled_from(MACHINES), st.sampled_from(ALL_REDUCES[:4] + OTHERS), st.integers(2, 6),
        st.integers(0, 10**7))
 def test_bytes_are_conserved(machine, build, ranks, message):
@@ -213,7 +213,7 @@ def test_bytes_are_conserved(machine, build, ranks, message):
 # ---- both engines, stragglers, broken links ----------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from([ring_all_reduce, ring_reduce_scatter, ring_all_gather]), st.integers(2, 9),
     st.integers(0, 10**7), st.floats(0, 1e-4), st.booleans(), st.data(),
@@ -360,7 +360,7 @@ CROSSED = [SLOW_RELAY, pcie_tree(8, 64e9, socket_rate=40e9), pcie_tree(6, 16e9, 
            with_pcie(full_mesh(4, 25e9), 16e9).without_link(0, 1), switched(6, 25e9, (2, 2))]
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(st.sampled_from(CROSSED), st.data())
 def test_no_link_ever_carries_more_than_it_can(machine, data):
     ends = st.integers(0, machine.ranks - 1)

@@ -38,7 +38,7 @@ def answer(source: str, gpu: str | None = None) -> list[str]:
     return [d.as_json()["kind"] for d in found]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(max_size=400) | st.text(ALPHABET, max_size=400))
 def test_any_text(text: str) -> None:
     answer(text)
@@ -50,7 +50,7 @@ LINES = ["GPU0 X NV4 NODE PIX 0-3 0 N/A", "\tGPU0\tGPU1\tNIC0\tCPU Affinity", "G
          "mlx5_0 X", "GPU9999 X", "GPU3 OK NS X", "GPU0 0 52 52", "GPU1 ERR! N/A X"]  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.sampled_from([None, "H100", "RTX 3090"]))
 def test_any_mix_of_lines(lines: list[str], gpu: str | None) -> None:
     answer("\n".join(lines), gpu)

@@ -411,7 +411,7 @@ def test_a_failed_run_is_a_fault() -> None:
 
 
 @given(st.floats(1, 1e4), st.floats(0.1, 2e3), st.integers(6, 30))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_fit_finds_the_line_that_was_drawn(start: float, rate: float, count: int) -> None:
     import numpy as np
 
@@ -430,7 +430,7 @@ def test_a_table_that_carries_no_fit_says_so() -> None:
 
 # --- any bytes ----------------------------------------------------------------------------------
 
-FUZZ = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FUZZ = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 texts = st.sampled_from(sorted(TEXTS)).map(TEXTS.__getitem__)
 seeds = st.integers(0, 10**9).map(Random)
 gpus = st.sampled_from([None, "H100 SXM", "RTX 3090", "RTX 4090"])

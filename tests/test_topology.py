@@ -204,7 +204,7 @@ def meshes(draw):
     return mesh(matrix + matrix.T, 25e9, relay=True)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(meshes(), st.data())
 def test_shares_never_pass_more_than_links_and_cuts_allow(machine, data):
     ends = st.integers(0, machine.ranks - 1)
@@ -218,7 +218,7 @@ def test_shares_never_pass_more_than_links_and_cuts_allow(machine, data):
         assert leaving <= machine.cut([rank]) * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(meshes())
 def test_hops_are_a_distance(machine):
     hops = machine.hop_matrix()
