@@ -16,8 +16,6 @@ NEAR = 0.025  # how close an answer must come to a wrong value to be called that
 class Told(str):
     """A text that a notebook shows as it is, without quotes."""
 
-    __slots__ = ()
-
     def __repr__(self) -> str:
         """Return the bare text."""
         return str(self)

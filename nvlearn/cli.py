@@ -12,11 +12,12 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from nvlearn import __version__
-from nvlearn.data import read_table
+from nvlearn.data import course_folder, read_table
 from nvlearn.i18n import words
 from nvlearn.units import GB, parse_size, parse_time
 
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def plain_streams() -> None:
     """Make the output UTF-8 with newlines as they are, on every platform and in every pipe."""
+    sys.stdin = sys.stdin or io.TextIOWrapper(io.BytesIO())  # closed by the caller
     for name, newline in (("stdout", "\n"), ("stderr", None)):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller, as in `nvlearn demo >&-`
@@ -176,7 +178,8 @@ def read(file: str, gpu: str | None = None, plot: str = "", json: bool = False) 
     from nvlearn import field
 
     with sys.stdin.buffer if file == "-" else open(file, "rb") as source:
-        documents = field.read((line.decode("utf-8", "replace") for line in source), gpu)
+        lines = iter(partial(source.readline, 1 << 24), b"")  # a line may be as long as a disk
+        documents = field.read((line.decode("utf-8", "replace") for line in lines), gpu)
     if plot:
         from nvlearn.figures.reading import drawable, reading
 
@@ -213,7 +216,7 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
     from nvlearn.quiz import classroom, progress
 
     files = [Path(path) for path in paths]
-    if what in ("export", "load", "grade") and len(files) != 1:
+    if what != "check" and len(files) != (what in ("export", "load", "grade")):
         raise ValueError(words(f"cli.quiz_wants.{what}"))
     faults: list[str] = []
     if what == "progress":
@@ -224,7 +227,8 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
     elif what == "check":
         chosen = files or sorted(questions.folder().glob("[01]*.yaml"))
         faults = [fault for file in chosen for fault in questions.check(file)]
-        told = words("cli.quiz_checked", count=sum(len(questions.read(f)) for f in chosen))
+        told = words("cli.quiz_checked", count=sum(
+            len(questions.read(file)) for file in chosen if not faults))
     else:
         own = questions.read(Path(bank)) if bank else list(questions.everything())
         if what == "moodle":
@@ -256,13 +260,11 @@ def lab(folder: str | None = None, no_browser: bool = False) -> tuple[str, int]:
 
 
 def lessons_folder(package: Path) -> Path:
-    """Return the lessons of the checkout, or the learner's copy of those in the package."""
-    if (package.parent / "quizzes" / "schema.json").is_file():
-        return package.parent / "notebooks"
-    target, packed = Path(f"nvlearn-course-{__version__}"), package / "course"
+    """Return the lessons of this folder or checkout, or the learner's copy of the packaged ones."""
+    if (found := course_folder("notebooks")).parent != package / "course":
+        return found
+    target = Path(f"nvlearn-course-{__version__}")
     if not target.exists():  # a copy in which the learner works, or an older one, is not touched
-        if not packed.is_dir():
-            raise FileNotFoundError(words("cli.no_lessons"))
         half = tempfile.mkdtemp(prefix=".nvlearn-course-", dir=".")
-        Path(shutil.copytree(packed, half, dirs_exist_ok=True)).rename(target)
+        Path(shutil.copytree(found.parent, half, dirs_exist_ok=True)).rename(target)
     return target / "notebooks"

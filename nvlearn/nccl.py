@@ -24,8 +24,7 @@ from nvlearn.topology.graph import FloatArray, Topology
 
 #: What NCCL itself has; "hierarchical" is compared only where it is asked for by name.
 ALGORITHMS = ("ring", "tree", "nvls", "nvls_tree", "direct")
-PROTOCOLS = ("LL", "LL128", "Simple")
-COLLECTIVES = tuple(formulas.PASSES)
+PROTOCOLS, COLLECTIVES = ("LL", "LL128", "Simple"), tuple(formulas.PASSES)
 Costs = tuple[FloatArray, FloatArray]  # latency in s and algbw in bytes/s, a row for each protocol
 
 

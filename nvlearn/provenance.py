@@ -8,8 +8,7 @@ from nvlearn import catalog, units
 from nvlearn.catalog.tables import TABLES, unknown
 from nvlearn.i18n import words
 
-LONGEST = 200
-NEAR = 0.0035  # 367 finds 367.61 and 260 finds 259.2, but 900 does not find 896
+LONGEST, NEAR = 200, 0.0035  # 367 finds 367.61 and 260 finds 259.2, but 900 does not find 896
 Entry = tuple[catalog.Record, str, catalog.Figure]  # a figure in its place, with its title
 
 

@@ -11,10 +11,8 @@ from nvlearn.data import read_table
 from nvlearn.formulas.checks import Num, Out
 from nvlearn.i18n import words
 
-PARAMETERS = 7e9
-BYTES_PER_GRADIENT = 2.0
-GPUS = 8
-COMPUTE = 0.8
+#: The demo's step.
+PARAMETERS, BYTES_PER_GRADIENT, GPUS, COMPUTE = 7e9, 2.0, 8, 0.8
 
 
 @dataclass(frozen=True, slots=True)

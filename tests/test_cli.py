@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 from field_cases import HERE, numbered
 
-from nvlearn import cli
+from nvlearn import cli, data
 
 AS_PRINTED = "093bda21863d6a1473b77078b55e938bbb34aeffe5ee59d4750c2e1f81eb995b"
 COMMAND = [sys.executable, "-m", "nvlearn"]
@@ -175,9 +176,11 @@ def test_lab_opens_the_first_lesson_of_a_folder(
 def test_lab_without_lessons_or_without_jupyterlab_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site" / "nvlearn" / "cli.py"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(data, "__file__", str(tmp_path / "site" / "nvlearn" / "data" / "it.py"))
     assert cli.main(["lab"]) == 2
-    assert "No lessons" in capsys.readouterr().err
+    assert "There is no folder notebooks of the course" in capsys.readouterr().err
+    monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)  # as if it were not installed
     assert cli.main(["lab", str(tmp_path)]) == 2
     assert "pip install jupyterlab" in capsys.readouterr().err
@@ -187,16 +190,20 @@ def test_lab_copies_the_packaged_lessons_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package, older = tmp_path / "site" / "nvlearn", tmp_path / "nvlearn-course-0.0.1"
-    (package / "course" / "notebooks").mkdir(parents=True)
-    (package / "course" / "notebooks" / "01_a.ipynb").write_text("as packed", encoding="utf-8")
+    for name in ("notebooks/01_a.ipynb", "quizzes/schema.json"):
+        (package / "course" / name).parent.mkdir(parents=True)
+        (package / "course" / name).write_text("as packed", encoding="utf-8")
     older.mkdir()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(data, "__file__", str(package / "data" / "__init__.py"))
     made = cli.lessons_folder(package)
     assert made == Path(f"nvlearn-course-{cli.__version__}", "notebooks")
     (made / "01_a.ipynb").write_text("as the learner left it", encoding="utf-8")
     assert cli.lessons_folder(package) == made
     assert (made / "01_a.ipynb").read_text(encoding="utf-8") == "as the learner left it"
     assert {path.name for path in tmp_path.iterdir()} == {"site", older.name, made.parts[0]}
+    monkeypatch.chdir(made)  # in the copy itself no second one is made
+    assert cli.lessons_folder(package) == Path.cwd()
 
 
 def test_the_demo_needs_no_heavy_library() -> None:
@@ -273,7 +280,8 @@ def test_read_draws_the_first_printout_that_can_be_drawn(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("kind", "number", "target", "said"), [
     ("nvlink-status", "06", "drawn.svg", "A map is drawn of"),
-    ("topo", "22", "no/such/folder/drawn.svg", "drawn.svg"), ("topo", "22", "", "check the name"),
+    ("topo", "22", "no/such/folder/drawn.svg", "drawn.svg"),
+    ("topo", "22", "", "does not end in .svg"),
 ])  # fmt: skip
 def test_read_says_why_it_draws_nothing(
     kind: str,
@@ -288,3 +296,17 @@ def test_read_says_why_it_draws_nothing(
     assert (out, err.count("\n")) == ("", 1)
     assert said in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["moodle", "progress"])
+def test_a_file_that_a_command_does_not_take_is_refused(
+    what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["quiz", what, "own.yaml"]) == 2
+    assert "takes no file" in capsys.readouterr().err
+
+
+def test_a_closed_input_is_an_empty_one() -> None:
+    line = f"{shlex.quote(sys.executable)} -m nvlearn read - <&-"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -188,3 +188,23 @@ def test_every_code_has_severity_advice_and_words() -> None:
         assert row["advice"].endswith("."), code
         assert any(code in section for section in texts.values()), code
     assert words("field.each")
+
+
+MATRIX = "\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX"
+
+
+def test_a_list_of_names_beside_a_matrix_says_which_gpu_it_is() -> None:
+    names = "".join(f"GPU {n}: NVIDIA GeForce RTX 3090 (UUID: x)\n" for n in range(2))
+    assert field.read(names + MATRIX)[0].gb_per_s_one_way == [56.25, 56.25]
+    assert field.read(MATRIX)[0].gb_per_s_one_way == [None, None]
+    mixed = names.replace("RTX 3090", "RTX 4090", 1)
+    assert field.read(mixed + MATRIX)[0].gb_per_s_one_way == [None, None]
+    more = names + "GPU 2: NVIDIA GeForce RTX 3090 (UUID: x)\n"  # of another machine
+    assert field.read(more + MATRIX)[0].gb_per_s_one_way == [None, None]
+
+
+def test_a_text_in_one_long_line_is_split_before_it_is_cut() -> None:
+    text = "\n".join([MATRIX, *(f"host INFO nothing of interest {n}" for n in range(500)), MATRIX])
+    assert len(field.read(text)) == 2
+    assert len(field.read(text.replace("\n", "\\n").replace("\t", "\\t"))) == 2
+    assert len(field.read(text.replace("\n", "\r"))) == 2

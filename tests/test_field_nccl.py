@@ -293,7 +293,7 @@ def test_every_code_has_words_and_advice() -> None:
     for code in mine:
         assert codes()[code]["severity"] in SEVERITIES
         assert codes()[code]["advice"].endswith(".")
-        with pytest.raises(KeyError, match="needs a value") if "{" in raw(code) else no_error():
+        with pytest.raises(LookupError, match="needs a value") if "{" in raw(code) else no_error():
             words(f"nccl_log.{code}")
 
 
@@ -473,3 +473,31 @@ def test_cells_replaced(text: str, random: Random, gpu: str | None) -> None:
 )), gpus)  # fmt: skip
 def test_random_lines(lines: list[str], gpu: str | None) -> None:
     bounded(parse("\n".join(lines), gpu))
+
+
+def eight(gpu: str, busbw: float, ranks: int = 8) -> str:
+    """Return a log of an all-reduce that ends at a bus bandwidth, GB/s."""
+    head = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong"
+    rows = [f"# Rank {n} Pid {n} on host device {n} [0x0{n}] {gpu}" for n in range(ranks)] + [head]
+    for size in (2**20 << n for n in range(0, 14, 2)):
+        algbw = busbw * size / (size + 2**24) / (2 * (ranks - 1) / ranks)
+        half = f"{size / algbw / 1e3:.2f} {algbw:.2f} {algbw * 2 * (ranks - 1) / ranks:.2f} 0"
+        rows.append(f"{size} {size // 4} float sum -1 {half} {half}")
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize(("gpu", "busbw", "code"), [
+    ("NVIDIA H100 80GB HBM3", 480, "log_above_line"),
+    ("NVIDIA H100 80GB HBM3", 760, "log_above_all"),  # the wire would carry more than it can
+    ("NVIDIA H100 80GB HBM3", 1893, "log_above_all"),
+    ("NVIDIA GeForce RTX 4090", 300, "log_above_all"),
+    ("NVIDIA H100 80GB HBM3", 190, "log_slow"),
+    ("NVIDIA A100-SXM4-80GB", 120, "log_slow"),
+    ("NVIDIA A100-SXM4-80GB", 235, None),
+    ("NVIDIA H100 80GB HBM3", 42, "log_pcie_speed"),
+])  # fmt: skip
+def test_a_peak_is_held_against_what_the_wire_can_carry(gpu, busbw, code) -> None:
+    (log,) = field.read(eight(gpu, busbw))
+    told = {f.code for f in log.findings} & {
+        "log_above_line", "log_above_all", "log_slow", "log_pcie_speed", "log_no_nvls"}
+    assert told == ({code} if code else set())

@@ -29,7 +29,8 @@ USUAL = {case["code"] for case in read_table("slips")["slip"]}
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_file_has_the_form_of_the_schema(path: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(
-        json.loads((FOLDER / "schema.json").read_text(encoding="utf-8")))
+        json.loads((FOLDER / "schema.json").read_text(encoding="utf-8"))
+    )
     assert bank.check(path) == []
     assert {item.lesson for item in bank.read(path)} == {int(path.stem)}
 
@@ -52,7 +53,8 @@ def test_ids_are_unique_and_belong_to_their_lesson() -> None:
 
 def test_the_ten_questions_of_the_source_are_all_there() -> None:
     assert sorted(item.source for item in ITEMS if item.source) == sorted(
-        f"Q{n}" for n in range(1, 11))
+        f"Q{n}" for n in range(1, 11)
+    )
     assert {i.source: i.id for i in ITEMS if i.source}["Q9"].startswith("08")
 
 
@@ -111,13 +113,22 @@ def write(path: Path, **changes: object) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("changes", "field"), [
-    ({"kind": "essay"}, "kind"), ({"level": "nightmare"}, "level"), ({"answer": "z"}, "answer"),
-    ({"answer": None}, "answer"), ({"prompt": {"zh": "?"}}, "prompt"), ({"hints": []}, "hints"),
-    ({"prompt": None}, "prompt"), ({"options": None}, "options"),
-    ({"kind": "number", "options": None, "answer": None}, "formula"),
-    ({"answer": ["a", "b"]}, "answer"), ({"kind": "order", "answer": ["a"]}, "answer"),
-])
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"kind": "essay"}, "kind"),
+        ({"level": "nightmare"}, "level"),
+        ({"answer": "z"}, "answer"),
+        ({"answer": None}, "answer"),
+        ({"prompt": {"zh": "?"}}, "prompt"),
+        ({"hints": []}, "hints"),
+        ({"prompt": None}, "prompt"),
+        ({"options": None}, "options"),
+        ({"kind": "number", "options": None, "answer": None}, "formula"),
+        ({"answer": ["a", "b"]}, "answer"),
+        ({"kind": "order", "answer": ["a"]}, "answer"),
+    ],
+)
 def test_a_wrong_item_is_told_with_file_id_and_field(
     changes: dict[str, object], field: str, tmp_path: Path
 ) -> None:
@@ -149,3 +160,30 @@ def test_any_text_gives_items_or_one_sentence(text: str, tmp_path: Path) -> None
 def test_an_unknown_id_is_told_with_known_ones(id: str) -> None:
     with pytest.raises(KeyError, match="ids of that lesson are"):
         bank.find(id)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("\ta: 1", "is not a question file"),
+    ("a: &x [1]\nb: *x", "aliases"),
+    ("[" * 3000, "is not a question file"),
+    (b"\xff\xfe".decode("latin-1"), "is not a question file"),
+    ("", "is not a question file"),
+    ("lesson: 1\nitems: [1]", "is not a question file"),
+])  # fmt: skip
+def test_a_file_that_is_no_bank_gets_one_sentence(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match=said) as caught:
+        bank.read(path)
+    assert str(path) in str(caught.value)
+    if "items" not in text and text:
+        with pytest.raises(BankError, match=said):
+            bank.check(path)
+
+
+def test_an_id_that_stands_twice_is_named(tmp_path: Path) -> None:
+    source = (bank.folder() / "01.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "own.yaml"
+    path.write_text(source.replace('"01-02"', '"01-01"', 1), encoding="utf-8")
+    with pytest.raises(ValueError, match="the id 01-01 more than once"):
+        bank.read(path)

@@ -50,7 +50,9 @@ def test_an_answer_is_graded_kept_and_explained() -> None:
     quiz.answer(SINGLE.id, None)
     records = ledger.read("answer")
     assert [(r["id"], r["outcome"], r["score"], r["seed"]) for r in records] == [
-        (SINGLE.id, "right", 1.0, 0), (SINGLE.id, "wrong", 0.0, 3)]
+        (SINGLE.id, "right", 1.0, 0),
+        (SINGLE.id, "wrong", 0.0, 3),
+    ]
 
 
 def test_hints_go_from_the_first_to_the_last() -> None:
@@ -115,10 +117,17 @@ def test_results_as_a_table(tmp_path: Path) -> None:
     assert (row["id"], row["answer"], row["outcome"]) == (NUMBER.id, "1 GB", "wrong")
 
 
-BROKEN = ["", "{", "[]", '{"format": "other", "records": []}', '{"format": "nvlearn results 1"}',
-          '{"format": "nvlearn results 1", "records": [3]}', "\x00\xff",
-          '{"format": "nvlearn results 1", "records": [{"kind": "answer", "at": "x", "id": 3}]}',
-          "[" * 100_000]
+BROKEN = [
+    "",
+    "{",
+    "[]",
+    '{"format": "other", "records": []}',
+    '{"format": "nvlearn results 1"}',
+    '{"format": "nvlearn results 1", "records": [3]}',
+    "\x00\xff",
+    '{"format": "nvlearn results 1", "records": [{"kind": "answer", "at": "x", "id": 3}]}',
+    "[" * 100_000,
+]
 
 
 @pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
@@ -143,10 +152,60 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
             read(source)
 
 
+def test_an_export_leaves_what_was_there_if_it_fails(tmp_path: Path, monkeypatch) -> None:
+    quiz.answer(SINGLE.id, SINGLE.answer)
+    target = tmp_path / "good.json"
+    classroom.save(target)
+    good = target.read_text(encoding="utf-8")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        classroom.save(target)
+    assert target.read_text(encoding="utf-8") == good
+
+
+def test_an_export_takes_only_its_own_kinds_of_file(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("my questions", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"\.json or \.csv"):
+        classroom.save(own)
+    assert own.read_text(encoding="utf-8") == "my questions"
+
+
+def test_a_folder_among_the_handed_in_files_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dir.json").mkdir()
+    results(tmp_path / "ANN.JSON", {SINGLE.id: SINGLE.answer[0]})
+    rows, bad = graded(tmp_path)
+    assert "ANN" in rows
+    assert len(bad) == 1
+    assert "dir.json" in bad[0]
+
+
+def test_an_odd_record_is_left_out_and_the_rest_is_read() -> None:
+    quiz.answer(SINGLE.id, SINGLE.answer)
+    with (ledger.folder() / ledger.NAME).open("a", encoding="utf-8") as file:
+        file.write('{"kind": "answer", "at": 3, "id": [1], "score": 1}\n')
+    assert "lesson 01" in session.progress()
+    assert len(ledger.read("answer")) == 1
+
+
 def results(path: Path, given: dict[str, object], seed: int = 0) -> None:
-    records = [{"kind": "answer", "at": f"2026-01-01T00:00:{n:02}", "id": id, "seed": seed,
-                "answer": answer, "score": 1.0, "outcome": "right", "chosen": []}
-               for n, (id, answer) in enumerate(given.items())]
+    records = [
+        {
+            "kind": "answer",
+            "at": f"2026-01-01T00:00:{n:02}",
+            "id": id,
+            "seed": seed,
+            "answer": answer,
+            "score": 1.0,
+            "outcome": "right",
+            "chosen": [],
+        }
+        for n, (id, answer) in enumerate(given.items())
+    ]
     path.write_text(json.dumps({"format": classroom.FORMAT, "records": records}), "utf-8")
 
 
@@ -194,7 +253,8 @@ def test_moodle_reads_what_the_bank_holds() -> None:
             shown = truth / units.base_unit(item.number["unit"])[0]
             assert float(given[0].findtext("text", "")) == pytest.approx(shown)
             assert float(given[0].findtext("tolerance", "")) == pytest.approx(
-                abs(shown) * item.number["tolerance"], rel=1e-4)
+                abs(shown) * item.number["tolerance"], rel=1e-4
+            )
         elif item.kind == "order":
             said = {o["key"]: item.say(o["text"]) for o in item.options}
             assert [a.findtext("text") for a in given] == [said[key] for key in item.answer]
@@ -216,8 +276,9 @@ def test_two_kernels_and_a_kill_at_any_moment_lose_no_answer(home: Path) -> None
     """Kill writers many times; every record but a torn last line is whole, none is lost."""
     chance, count = random.Random(1), 0
     for _ in range(6):
-        writers = [subprocess.Popen([sys.executable, "-c", WRITER], env=os.environ)
-                   for _ in range(2)]
+        writers = [
+            subprocess.Popen([sys.executable, "-c", WRITER], env=os.environ) for _ in range(2)
+        ]
         patience = time.monotonic() + 60
         while len(ledger.read()) < count + 5:
             assert time.monotonic() < patience

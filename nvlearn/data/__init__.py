@@ -21,9 +21,20 @@ def read_text(name: str) -> str:
 
 def small_text(path: Path) -> str:
     """Return the text of a file from elsewhere; ValueError if no honest one is as large."""
-    if path.stat().st_size > 1 << 24:
+    with path.open("rb") as source:
+        raw = source.read((1 << 24) + 1)
+    if len(raw) > 1 << 24:
         raise ValueError(f"{path} is larger than 16 MB and was not read; hand in a smaller file.")
-    return path.read_text(encoding="utf-8")
+    return raw.decode("utf-8-sig")
+
+
+def write_whole(path: Path, text: str, *ends: str) -> Path:
+    """Write a text so that a full disk leaves what was there; refuse a name with another end."""
+    if path.suffix.lower() not in ends:
+        raise ValueError(f"{path} does not end in {' or '.join(ends)}; nothing was written.")
+    half = path.with_name(f".{path.name}.part")
+    half.write_text(text, encoding="utf-8", newline="\n")
+    return half.replace(path)
 
 
 def course_folder(name: str) -> Path:

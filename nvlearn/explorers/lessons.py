@@ -20,8 +20,7 @@ GPUS, RANKS, MESSAGE = 8, 4, 64 * MIB
 WIDEST = (0, 3, 2, 1, 5, 6, 7, 4)  # the ring of eight on which a DGX-1 has two links everywhere
 PARAMETERS, COMPUTE, MICRO_STEPS = 3e9, 0.36, 4  # of the step that is tuned
 #: What a slider counts, by the unit of the legend: its size in base units, and its name.
-COUNTED = {"s": (US, "µs"), "bytes": (MB, "MB"), "count": (1e9, "billion"),
-           "bytes/s": (GB, "GB/s one way")}
+COUNTED = {"s": (US, "µs"), "bytes": (MB, "MB"), "bytes/s": (GB, "GB/s one way")}
 
 
 # --- lesson 01: three cities, the steps of an all-reduce; 09: generations -------
@@ -149,7 +148,7 @@ def formula_explorer(formulas: str | Sequence[str], over: str, log: bool = True,
                      fixed: dict[str, float] | None = None, **ranges: Sequence[float]) -> Explorer:
     """Return sliders for the arguments of closed forms over a curve along one of them.
 
-    A range is low, high, step and start, in what the slider counts: GPUs, µs, GB/s, MB, billions.
+    A range is low, high, step and start, in what the slider counts: GPUs, µs, GB/s, MB.
     `fixed` are further arguments in base units.
     """
     names = [formulas] if isinstance(formulas, str) else list(formulas)

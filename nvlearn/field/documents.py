@@ -25,6 +25,7 @@ TAG = re.compile(
 )
 
 GPUS = re.compile(r"GPU ?\d")
+NAMED = re.compile(r"GPU (\d{1,4}): ([^(\n]{1,60}) \(UUID")
 
 
 def read(source: str | Iterable[str], gpu: str | None = None) -> list[Document]:
@@ -37,7 +38,12 @@ def read(source: str | Iterable[str], gpu: str | None = None) -> list[Document]:
     kept = beginning(source)
     lines = clean("\n".join(kept))
     text = "\n".join(lines)
-    placed = [*nvlink.read(lines), *topo.read(lines, stated)] if GPUS.search(text) else []
+    # A matrix names no GPU; a list of as many GPUs beside it does, if all have one name.
+    listed = NAMED.findall(text)
+    names, last = {name for _, name in listed}, max((int(at) for at, _ in listed), default=-1)
+    one = len(names) == 1 and f"GPU{last}" in text and f"GPU{last + 1}" not in text
+    own = stated or (catalog.gpu.find(names.pop()) if one else None)
+    placed = [*nvlink.read(lines), *topo.read(lines, own)] if GPUS.search(text) else []
     placed += nccl_tests.read(lines, stated)
     documents = [document for _, document in sorted(others(text, placed), key=lambda p: p[0])]
     if not documents:
@@ -55,7 +61,7 @@ def beginning(source: str | Iterable[str]) -> list[str]:
     for line in source.split("\n", MOST_LINES) if isinstance(source, str) else source:
         if room <= 0 or len(kept) == MOST_LINES:
             break
-        kept.append(line[:WIDEST])
+        kept.append(line[:room])
         room -= len(kept[-1])
     return kept
 
@@ -71,7 +77,7 @@ def clean(text: str) -> list[str]:
     lines: list[str] = []
     tasks = {"": lines}
     for line in filter(None, text.split("\n")):
-        lines = tasks[""]
+        lines, line = tasks[""], line[:WIDEST]
         if TAGGED.match(line) and (tag := TAG.match(line)):
             lines = tasks.setdefault((tag[1] or "").strip(" \t:"), [])
             line = line[tag.end():]

@@ -13,16 +13,13 @@ import numpy as np
 
 from nvlearn import catalog, nccl
 from nvlearn.field.findings import Document, in_words
-from nvlearn.field.nccl_rows import Floats, Run, Table, average, scan
+from nvlearn.field.nccl_rows import LOGS, Floats, Run, Table, average, scan
 from nvlearn.field.verdicts import judge
 from nvlearn.formulas import PASSES
 from nvlearn.i18n import words
 from nvlearn.units import GB, US, format_rate, format_size, format_time
 
-BYTES = {"char": 1, "half": 2, "float": 4, "double": 8, "bfloat16": 2, "int": 4}
-BYTES |= {f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)}
-#: How large an error the old column `error` may show; of whole numbers none.
-ROUNDING = {"float": 1e-5, "double": 1e-12, "half": 1e-2, "bfloat16": 1e-1}
+BYTES, ROUNDING = LOGS["bytes"], LOGS["rounding"]
 NEAR = 0.002  # how near a factor must come to that of a number of ranks
 
 

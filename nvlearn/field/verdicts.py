@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NVIDIA = re.compile(r"NVIDIA|Tesla|GeForce|Quadro|TITAN|[GR]TX|GRID|\b[ABGHLPTV]{1,2}\d{1,3}\b")
 #: Generations whose switches add up (NVLS).
 ADDING = ("NVLink 4.0", "NVLink 5.0", "NVLink 6.0")
+#: Collectives that keep every link of eight GPUs busy.
+SPREAD = ("all_reduce", "all_gather", "reduce_scatter")
 
 
 def size(number: float) -> str:
@@ -94,24 +96,27 @@ def shape(log: Log) -> Iterator[Finding]:
 
 
 def links(log: Log) -> Iterator[Finding]:
-    """Compare the peak with what the GPU's NVLink could do, one way."""
+    """Compare the peak with what the GPU's NVLink, or else its PCIe, could do, one way."""
     gpu, peak, ranks, largest = log.gpu, log.peak * GB, log.ranks or 0, log.size[-1]
-    total = gpu.get("nvlink_total") if gpu else None
-    if not gpu or not total or not total.value or largest < 16 * MIB:
+    total, pcie = (gpu.get(name) if gpu else None for name in ("nvlink_total", "pcie_raw"))
+    joined = total and total.value
+    if not gpu or largest < 16 * MIB or not (total := total if joined else pcie):
         return
-    rate, pcie = total.one_way, gpu.get("pcie_raw")
+    rate = total.one_way
     bridged = "bridge" in gpu.note or "RTX" in gpu.name
     adds = gpu.nvlink in ADDING and not bridged and log.collective == "all_reduce"
     known: dict[str, Any] = {"gpu": gpu.name, "peak": format_rate(peak), "line": format_rate(rate)}
     if peak > 1.01 * rate:
         group = ranks // (log.nodes or 1) or 8
         wire = log.algbw.max() * GB * (group + 1) / group
-        code = "log_above_line" if adds else "log_above_all"
+        code = "log_above_line" if adds and wire < 1.01 * rate else "log_above_all"
         yield found(code, wire=format_rate(wire), group=group, **known)
-    if log.nodes != 1 and not (log.nodes is None and 1 < ranks <= 8):
+    if not joined or (log.nodes != 1 and not (log.nodes is None and 1 < ranks <= 8)):
         return
     if peak < min(0.4 * rate, pcie.one_way if pcie else rate):
         yield found("log_pcie_speed_bridge" if bridged else "log_pcie_speed", **known)
+    elif peak < 0.6 * rate and ranks > 7 and largest >= GIB and log.collective in SPREAD:
+        yield found("log_slow", share=f"{peak / rate:.0%}", **known)
     elif adds and ranks > 5 and largest >= GIB and 0.6 * rate < peak < 0.9 * rate:
         yield found("log_no_nvls", **known)
 

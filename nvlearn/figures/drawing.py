@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nvlearn.data import write_whole
 from nvlearn.figures import style
 
 Value = str | float | None
@@ -48,9 +49,8 @@ class Picture:
             f'<figcaption style="white-space:pre-line">{words}</figcaption></figure>')
 
     def save(self, path: str | Path) -> Path:
-        """Write the SVG to a file and return its path."""
-        Path(path).write_text(self.svg, encoding="utf-8", newline="\n")
-        return Path(path)
+        """Write the SVG to a file, whose name ends in .svg, and return its path."""
+        return write_whole(Path(path), self.svg, ".svg")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.description}

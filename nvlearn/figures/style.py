@@ -8,17 +8,10 @@ from dataclasses import dataclass
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 
-PAPER = "#FFFFFF"
-GROUND = "#F3F6F4"
-RULE = "#D5DCD8"
-INK = "#1B2733"
-MUTED = "#53606B"
-
-FACTORY = "#3E4D5B"
-WORK = "#DDE5EC"
-FREE = "#009E73"
-AMBER = "#E69F00"
-JAM = "#B34700"
+PAPER, GROUND, RULE, INK, MUTED = "#FFFFFF", "#F3F6F4", "#D5DCD8", "#1B2733", "#53606B"
+FACTORY, WORK = "#3E4D5B", "#DDE5EC"
+#: How full a line is: free, filling, full.
+FREE, AMBER, JAM = "#009E73", "#E69F00", "#B34700"
 
 TITLE, BODY, SMALL, TINY = 20.0, 14.0, 12.0, 11.0
 

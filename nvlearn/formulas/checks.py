@@ -1,7 +1,6 @@
 """Cheap checks of arguments: a Python number stays one, anything else becomes a float array."""
 
 import math
-import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import cache, wraps
@@ -20,23 +19,8 @@ Num: TypeAlias = float | NDArray[Any]
 #: cast on every caller.)
 Out: TypeAlias = Any
 
-TINY, HUGE = sys.float_info.min, sys.float_info.max
-
 #: Every public formula by its name.
 FORMULAS: dict[str, Callable[..., Any]] = {}
-#: Least, most, whether it is whole, and in words; every other argument is above 0.
-_RULES: dict[str, Any] = {name: tuple(rule) for names, *rule in (
-    ("lanes links n ranks gpus_inside domains buckets micro_steps batch sequence hidden layers "
-     "stages microbatches interleave top_k kv_heads head_dim",
-     1, HUGE, True, "a whole number, at least 1"),
-    ("message weights kv_cache latency compute communication slow fast bucket_time backward "
-     "all_reduce parameters iterations t", 0, HUGE, False, "a number, at least 0"),
-    ("parallel_share", 0, 1, False, "a number from 0 to 1"),
-    ("coding", TINY, 1, False, "a number above 0, at most 1"),
-    ("directions", 1, 2, True, "1 or 2"),
-    ("stage", 0, 3, True, "0, 1, 2 or 3"),
-    ("rate", math.nextafter(-1, 0), HUGE, False, "a number above -1"),
-) for name in names.split()}
 
 
 def check(**values: Any) -> list[Any]:
@@ -101,8 +85,10 @@ def _same(value: Any) -> Any:
 
 @cache
 def _reader(name: str) -> Callable[[Any], Any]:
-    """Return what reads the values of a name; its rule is looked up once, not at every call."""
-    low, high, whole, words = _RULES.get(name, (TINY, HUGE, False, "a number above 0"))
+    """Return what reads the values of a name; its range is looked up once, not at every call."""
+    legends = read_table("legends")
+    entry = legends["arguments"].get(name, {})
+    low, high, whole, words = legends["ranges"][entry.get("range", "positive")]
 
     def read(value: Any) -> Any:
         if type(value) in (float, int) and low <= value <= high and not (whole and value % 1):
@@ -115,7 +101,6 @@ def _reader(name: str) -> Callable[[Any], Any]:
             if inside and not parts:
                 return array if array.ndim else float(array)
             shown = next(f"{x:g}" for x in array.flat if not low <= x <= high or (whole and x % 1))
-        entry = read_table("legends")["arguments"][name]
         raise ValueError(f"{name} ({entry['unit']}) is {shown or repr(value)}; "
                          f"expected {words}: {entry['meaning']}.")
 

@@ -23,6 +23,8 @@ class Row(NamedTuple):
         In engineering words.
     city : str
         In the picture of the city.
+    range : str
+        Name of its range in the table of legends.
 
     Lesson 02.
 
@@ -35,6 +37,7 @@ class Row(NamedTuple):
     unit: str
     meaning: str
     city: str
+    range: str = "positive"
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,6 +1,6 @@
 """Bandwidth of links and of their shapes; speedup, efficiency, overlap and growth."""
 
-from nvlearn.formulas.checks import TINY, Num, Out, guard, larger, require
+from nvlearn.formulas.checks import Num, Out, guard, larger, require
 
 
 def link_bandwidth(lanes: Num, lane_rate_bits: Num, links: Num, directions: Num = 2,
@@ -370,7 +370,7 @@ def exposed_share(compute: Num, communication: Num, overlap: bool = False) -> Ou
     0.064
     """
     step = step_time(compute, communication, overlap)
-    return (step - compute) / larger(step, TINY)
+    return (step - compute) / larger(step, 1e-300)
 
 
 def speedup(t1: Num, tn: Num) -> Out:

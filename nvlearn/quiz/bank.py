@@ -4,12 +4,12 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nvlearn import answers, data
-from nvlearn.formulas import FORMULAS
+from nvlearn.formulas import FORMULAS, require
 from nvlearn.i18n import FALLBACK, language, words
 from nvlearn.units import UnitError
 
@@ -72,18 +72,32 @@ class Item:
         return said
 
 
-def read(path: Path) -> list[Item]:
-    """Read one file of the bank; BankError names file, question and field."""
+def parsed(path: Path) -> Any:
+    """Return what a YAML file holds; BankError names the file and what is wrong with it."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        found = yaml.load(data.small_text(path), loader)
-        return [item(entry, found["lesson"]) for entry in found["items"]]
+        text = data.small_text(path)
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, loader)):
+            raise ValueError(words("bank.alias"))  # a few of them can stand for gigabytes
+        return yaml.load(text, loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise BankError(words("bank.form", file=path, error=" ".join(str(error).split()))) from None
+
+
+def read(path: Path) -> list[Item]:
+    """Read one file of the bank; BankError names file, question and field."""
+    found = parsed(path)
+    try:
+        items = [item(entry, found["lesson"]) for entry in found["items"]]
+        again = [a for a, b in pairwise(sorted(each.id for each in items)) if a == b]
     except BankError as error:
         raise BankError(f"{path}: {error}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise BankError(words("bank.form", file=path, error=" ".join(str(error).split()))) from None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BankError(words("bank.form", file=path, error=error)) from None
+    require(not again, words("bank.twice", file=path, id=", ".join(again)))
+    return items
 
 
 def item(entry: Mapping[str, Any], lesson: int) -> Item:
@@ -128,11 +142,9 @@ def check(path: Path) -> list[str]:
     import json
 
     import jsonschema
-    import yaml
 
     schema = json.loads((folder() / "schema.json").read_text(encoding="utf-8"))
-    found = yaml.safe_load(data.small_text(path))
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(found)
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(parsed(path))
     return [f"{path}: {error.json_path}: {error.message}" for error in errors]
 
 

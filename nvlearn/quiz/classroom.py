@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from nvlearn import answers, units
-from nvlearn.data import small_text
+from nvlearn.data import small_text, write_whole
 from nvlearn.formulas import require
 from nvlearn.i18n import words
 from nvlearn.quiz import ledger
@@ -27,7 +27,7 @@ def save(target: Path | str) -> int:
     written = json.dumps({"format": FORMAT, "records": records}, ensure_ascii=False, indent=1)
     if target.suffix.lower() == ".csv":
         written = table(list(dict.fromkeys(key for record in records for key in record)), records)
-    target.write_text(written.rstrip("\n") + "\n", encoding="utf-8", newline="\n")
+    write_whole(target, written.rstrip("\n") + "\n", ".json", ".csv")
     return len(records)
 
 
@@ -74,10 +74,10 @@ def grade_folder(
     require(folder.is_dir(), words("quiz.no_folder", folder=folder))
     known, rows, bad = {item.id: item for item in items}, [], []
     wrong: dict[str, Counter[str]] = {id: Counter() for id in known}
-    for source in sorted(folder.glob("*.json")):
+    for source in sorted(path for path in folder.iterdir() if path.suffix.lower() == ".json"):
         try:
             last = latest(results(source))
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             bad.append(str(error))
             continue
         row: dict[str, Any] = {"learner": source.stem.lstrip("=+-@")}  # no formula in a spreadsheet

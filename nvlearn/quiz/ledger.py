@@ -74,7 +74,7 @@ def read(kind: str | None = None) -> Records:
     for number, line in enumerate(lines, start=1):
         try:
             entry = json.loads(line)
-            if kind in (None, entry["kind"]):
+            if kind in (None, entry["kind"]) and isinstance(entry.get("id", ""), str | int):
                 records.append(entry)
         except (ValueError, TypeError, KeyError):
             shown = line[:40].decode("utf-8", "replace")
