@@ -129,7 +129,7 @@ class Run:
     def tables(self) -> list[Table]:
         """Return the rows that were read whole, a table for each restart of the sizes, or one."""
         rows, roots, halves = self.whole()
-        kinds = [(row.dtype, row.redop, int(root)) for row, root in zip(rows, roots, strict=True)]
+        kinds = [(row.dtype, row.redop, int(root)) for row, root in zip(rows, roots.tolist(), strict=True)]
         kinds = kinds or [("", "", -1)]
         sizes = [row.size if row.size < MOST else 0.0 for row in rows]
         starts = [0]
@@ -161,7 +161,7 @@ class Run:
                 halves[:len(columns), Half._fields.index(name)] = columns
         roots = np.nan_to_num(found[0]) if first and not bare else np.full(len(rows), -1.0)
         good = ~np.isnan(halves[0, 2])
-        rows, halves = [rows[at] for at in np.flatnonzero(good)], halves[:, :, good]
+        rows, halves = [rows[at] for at in np.flatnonzero(good).tolist()], halves[:, :, good]
         self.mean = average(halves[:, 2])
         self.torn += len(self.rows) - len(rows)
         return rows, roots[good], halves
