@@ -354,8 +354,8 @@ class Topology:
         Lesson 06.
 
         >>> from nvlearn.topology import ring
-        >>> ring(4, 25e9).without_link(0, 1).hop_matrix()[0, 1]
-        np.int64(3)
+        >>> int(ring(4, 25e9).without_link(0, 1).hop_matrix()[0, 1])
+        3
         """
         return self._changed(a, b, links, 0.0, "broken")
 
