@@ -129,7 +129,7 @@ class Run:
     def tables(self) -> list[Table]:
         """Return the rows that were read whole, a table for each restart of the sizes, or one."""
         rows, roots, halves = self.whole()
-        kinds = [(row.dtype, row.redop, int(root)) for row, root in zip(rows, roots.tolist(), strict=True)]
+        kinds = [(row.dtype, row.redop, int(root)) for row, root in zip(rows, roots, strict=True)]
         kinds = kinds or [("", "", -1)]
         sizes = [row.size if row.size < MOST else 0.0 for row in rows]
         starts = [0]
