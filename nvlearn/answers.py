@@ -73,7 +73,10 @@ def read_answer(answer: object, unit: str, direction: str = "") -> float:
     A bare number is taken in that unit; a text such as "54 ms" names its own.
     """
     factor, base = units.base_unit(unit)
-    plain = answer.strip(" %x\u00d7") if isinstance(answer, str) and unit in ("", "%") else answer
+    plain = answer
+    if isinstance(answer, str) and unit in ("", "%"):
+        factor *= 0.01 if answer.rstrip().endswith("%") and not unit else 1
+        plain = answer.strip().removesuffix("times").strip(" %x\u00d7")
     try:
         value = float(cast(Any, plain)) * factor  # a learner may answer with anything
     except (TypeError, ValueError, OverflowError):

@@ -13,6 +13,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -226,9 +227,8 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
         told = words(f"cli.quiz_done.{what}", count=move(files[0]), file=files[0])
     elif what == "check":
         chosen = files or sorted(questions.folder().glob("[01]*.yaml"))
-        faults = [fault for file in chosen for fault in questions.check(file)]
-        told = words("cli.quiz_checked", count=sum(
-            len(questions.read(file)) for file in chosen if not faults))
+        counts, found = zip(*map(questions.check, chosen), strict=True)
+        told, faults = words("cli.quiz_checked", count=sum(counts)), [*chain(*found)]
     else:
         own = questions.read(Path(bank)) if bank else list(questions.everything())
         if what == "moodle":
@@ -247,12 +247,14 @@ def lab(folder: str | None = None, no_browser: bool = False) -> tuple[str, int]:
         raise FileNotFoundError(words("cli.no_folder", folder=repr(folder)))
     root = Path(folder or lessons_folder(Path(__file__).parent)).resolve()
     lessons = sorted(path.name for path in root.glob("[0-9][0-9]_*.ipynb"))
+    if not lessons:
+        raise FileNotFoundError(words("cli.no_lessons", folder=root))
     try:
         from jupyterlab.labapp import main as start
     except ModuleNotFoundError:
         raise FileNotFoundError(words("cli.no_jupyterlab")) from None
     made = [f"--ServerApp.root_dir={root}", *["--no-browser"] * no_browser]
-    made += [f"--LabApp.default_url=/lab/tree/{quote(name)}" for name in lessons[:1]]
+    made += [f"--LabApp.default_url=/lab/tree/{quote(lessons[0])}"]
     made += ["--allow-root"] * (getattr(os, "geteuid", lambda: 1)() == 0)  # as in a container
     print(words("cli.opening", folder=root), flush=True)
     start(made)
@@ -264,7 +266,13 @@ def lessons_folder(package: Path) -> Path:
     if (found := course_folder("notebooks")).parent != package / "course":
         return found
     target = Path(f"nvlearn-course-{__version__}")
-    if not target.exists():  # a copy in which the learner works, or an older one, is not touched
-        half = tempfile.mkdtemp(prefix=".nvlearn-course-", dir=".")
-        Path(shutil.copytree(found.parent, half, dirs_exist_ok=True)).rename(target)
+    if target.exists():  # a copy in which the learner works, or an older one, is not touched
+        print(words("cli.kept", folder=target))
+        return target / "notebooks"
+    try:
+        with tempfile.TemporaryDirectory(prefix=".nvlearn-course-", dir=".") as half:
+            Path(shutil.copytree(found.parent, f"{half}/course")).rename(target)
+    except shutil.Error as error:  # a list of all files that could not be copied
+        raise OSError(words("cli.not_copied", folder=target, reason=error.args[0][0][2])) from None
+    print(words("cli.copied", folder=target))
     return target / "notebooks"

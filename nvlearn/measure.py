@@ -211,11 +211,22 @@ def run(engine: str | None, ranks: int, plan: Plan, target: Path, shown: TextIO 
     """Measure, keep every line in a file as it comes, and show it; return the number of sizes.
 
     Ctrl-C ends the processes and closes the file with what there is. A file that exists is not
-    touched. ValueError says what lacks or what failed.
+    touched, and an empty one does not stay. ValueError or OSError says what lacks or what failed.
     """
     formulas.require(2 <= ranks <= 1024, words("measure.ranks", ranks=ranks))
     made = command(choose(engine), ranks, plan)
     formulas.require(not target.exists(), words("measure.exists", file=target))
+    try:
+        return launch(made, plan, target, shown)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or str(target)) from None
+    finally:
+        if target.exists() and not target.stat().st_size:
+            target.unlink()
+
+
+def launch(made: Sequence[str], plan: Plan, target: Path, shown: TextIO | None) -> int:
+    """Start the processes, and keep and show what they print."""
     rows: list[str] = []
 
     def keep(line: str) -> None:

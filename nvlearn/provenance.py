@@ -6,7 +6,8 @@ from functools import cache
 
 from nvlearn import catalog, units
 from nvlearn.catalog.tables import TABLES, unknown
-from nvlearn.i18n import words
+from nvlearn.data import read_table
+from nvlearn.i18n import language, words
 
 LONGEST, NEAR = 200, 0.0035  # 367 finds 367.61 and 260 finds 259.2, but 900 does not find 896
 Entry = tuple[catalog.Record, str, catalog.Figure]  # a figure in its place, with its title
@@ -19,6 +20,8 @@ def why(text: str) -> list[str]:
     tables = () if re.match(r"\s*[-\u2212]", text) else TABLES.values()
     if named := {id(r): r for table in tables if (r := table.find(text))}:
         return [line for record in named.values() for line in _about(record)]
+    if told := _terms(text):
+        return told
     if not re.match(r"[-\u2212~\u2248+\s]*\.?\d", text):
         keys = {key: r for table in TABLES.values() for key, r in table.keys.items()}
         raise catalog.CatalogError(unknown(text, "record", keys))
@@ -33,6 +36,13 @@ def why(text: str) -> list[str]:
             groups.setdefault((figure.scope, which, figure.settled), []).append(
                 (record, title, figure))
     return [line for group in groups.values() for line in _told(group)] or [_nothing(asked)]
+
+
+def _terms(text: str) -> list[str]:
+    """Return what the glossary says of a word such as "busbw", or of a label such as "NV18"."""
+    asked = {text.strip().casefold(), re.sub(r"\d+", "#", text.strip().casefold())}
+    return [words("why.term", **term) for term in read_table(f"glossary.{language()}")["term"]
+            if asked & {*re.split(r", | \(|\)", term["term"].casefold())}]
 
 
 @cache

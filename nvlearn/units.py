@@ -116,7 +116,7 @@ def _bad_unit(text: str, number: str, unit: str) -> str:
     if re.fullmatch(r"[kKMGTP]i?[Bb]s", unit):
         return f"{text!r} is neither a size nor a rate; write '{unit[:-1]}' or '{unit[:-1]}/s'."
     if unit in _PREFIXES:
-        return f"{text!r} has half a unit; write '{number} {unit}B' for bytes."
+        return f"{text!r} has half a unit; write '{number} {unit}B' or '{number} {unit}b/s'."
     return (f"{unit!r} in {text!r} is not a unit known here; sizes are in B, kB, MB, GB, TB or "
             "KiB, MiB, GiB, rates in GB/s or Gb/s, times in us, ms, s, min, h.")
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nvlearn import answers
 from nvlearn.answers import slip
 
 
@@ -63,3 +64,11 @@ def test_a_slip_fits_the_unit_and_direction_asked_for(
     answer: float, truth: float, unit: str, direction: str, code: str | None
 ) -> None:
     assert slip(answer, truth, unit=unit, direction=direction) == code
+
+
+@pytest.mark.parametrize(("answer", "value"), [
+    ("7.03", 7.03), ("7.03x", 7.03), ("7.03 times", 7.03), ("703%", 7.03), ("703 %", 7.03),
+])  # fmt: skip
+def test_a_ratio_is_read_as_people_write_it(answer: str, value: float) -> None:
+    assert answers.read_answer(answer, "") == pytest.approx(value)
+    assert answers.read_answer("50%", "%") == answers.read_answer(50, "%")

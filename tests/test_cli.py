@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,6 +184,9 @@ def test_lab_without_lessons_or_without_jupyterlab_says_what_to_do(
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)  # as if it were not installed
     assert cli.main(["lab", str(tmp_path)]) == 2
+    assert "holds no lessons" in capsys.readouterr().err
+    (tmp_path / "01_a.ipynb").touch()
+    assert cli.main(["lab", str(tmp_path)]) == 2
     assert "pip install jupyterlab" in capsys.readouterr().err
 
 
@@ -204,6 +208,26 @@ def test_lab_copies_the_packaged_lessons_once(
     assert {path.name for path in tmp_path.iterdir()} == {"site", older.name, made.parts[0]}
     monkeypatch.chdir(made)  # in the copy itself no second one is made
     assert cli.lessons_folder(package) == Path.cwd()
+
+
+def test_lessons_that_cannot_be_copied_are_told_in_one_sentence_and_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "site" / "nvlearn"
+    for name in ("notebooks", "quizzes"):
+        (package / "course" / name).mkdir(parents=True)
+    (package / "course" / "quizzes" / "schema.json").touch()
+
+    def full(_source: Path, target: str) -> str:
+        Path(target).mkdir()
+        raise shutil.Error([("a", "b", "No space left on device"), ("c", "d", "the same again")])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(data, "__file__", str(package / "data" / "__init__.py"))
+    monkeypatch.setattr(shutil, "copytree", full)
+    with pytest.raises(OSError, match=r"nvlearn-course-.*: No space left on device$"):
+        cli.lessons_folder(package)
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
 def test_the_demo_needs_no_heavy_library() -> None:

@@ -1,5 +1,6 @@
 """Measuring: real processes add real arrays, and what they print is read back."""
 
+import errno
 import io
 import signal
 import subprocess
@@ -159,6 +160,19 @@ def test_a_file_that_exists_is_not_touched(tmp_path, capsys):
     assert cli.main(["measure", "--save", str(target)]) == 2
     assert target.read_text() == "mine"
     assert "stays as it is" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_told_with_the_file_and_leaves_no_empty_log(tmp_path, monkeypatch):
+    def full(_made, _plan, target, _shown):
+        target.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(measure, "command", lambda *_: [])
+    monkeypatch.setattr(measure, "launch", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        measure.run("mpi", 2, Plan(8, 64), tmp_path / "log", None)
+    assert caught.value.filename == str(tmp_path / "log")
+    assert not (tmp_path / "log").exists()
 
 
 def test_processes_that_fail_are_told_with_their_last_words(tmp_path, monkeypatch):

@@ -63,6 +63,15 @@ def test_why_finds(asked: str, part: str) -> None:
     assert part in told(asked)
 
 
+@pytest.mark.parametrize(("asked", "part"), [
+    ("busbw", "a factor of the collective"), ("NV18", "over # NVLinks"), ("pix", "PCIe switch"),
+    ("InfiniBand", "the railway"), ("P2P", "without a copy"), ("tree", "[lesson 06]"),
+])  # fmt: skip
+def test_why_knows_the_words_of_the_glossary(asked: str, part: str) -> None:
+    (told,) = why(asked)
+    assert part in told
+
+
 def test_why_does_not_call_what_left_nvlink_reached_over_it() -> None:
     assert "8x A100 PCIe" not in told("600 GB/s").replace("8x A100 PCIe,", "").split("Reached")[-1]
     for asked, never in (("600 GB/s", "20 GB/s one way, 7%"), ("1.8 TB/s", "over 2 racks"),

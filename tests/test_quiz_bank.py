@@ -31,7 +31,7 @@ def test_every_file_has_the_form_of_the_schema(path: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(
         json.loads((FOLDER / "schema.json").read_text(encoding="utf-8"))
     )
-    assert bank.check(path) == []
+    assert bank.check(path) == (len(bank.read(path)), [])
     assert {item.lesson for item in bank.read(path)} == {int(path.stem)}
 
 
@@ -139,7 +139,42 @@ def test_a_wrong_item_is_told_with_file_id_and_field(
     assert str(path) in said
     assert SINGLE.id in said
     assert f"field {field} " in said
-    assert bank.check(path) != []
+    assert bank.check(path)[1] != []
+
+
+def own(path: Path, id: str, changes: dict[str, object]) -> Path:
+    """Write a file of one's own with a number item of the course under a new id."""
+    found = yaml.safe_load((FOLDER / f"{NUMBERS[0].lesson:02}.yaml").read_text(encoding="utf-8"))
+    (entry,) = (i for i in found["items"] if i["id"] == NUMBERS[0].id)
+    path.write_text(yaml.safe_dump({"lesson": 2, "items": [{**entry, "id": id, **changes}]}))
+    return path
+
+
+def test_a_sound_question_of_ones_own_has_no_fault(tmp_path: Path) -> None:
+    assert bank.check(own(tmp_path / "own.yaml", "02-50", {})) == (1, [])
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"id": NUMBERS[0].id}, f"{NUMBERS[0].id} is a question of the course"),
+    ({"args": {"nonsense": 3}}, "cannot be graded"),
+    ({"formula": "no_such"}, "field formula"),
+    ({"unit": "furlong"}, "cannot be graded with"),
+    ({"tolerance": float("nan")}, "not within its own tolerance"),
+    ({"prompt": {"en": "How far is {town}?"}}, "says {town}, but its field draw has no town"),
+    ({"slips": [{"code": "same", "times": 1.0, "reason": {"en": "?"}}]}, "slip same gives"),
+    ({"factor": 1e400}, "cannot be graded with"),
+])  # fmt: skip
+def test_a_question_that_would_fail_when_asked_is_told_by_the_check(
+    changes: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    path = own(tmp_path / "own.yaml", "02-50", changes)
+    try:
+        _, faults = bank.check(path)
+    except BankError as error:
+        faults = [str(error)]
+    assert len(faults) == 1
+    assert said in faults[0]
+    assert faults[0].startswith(str(path))
 
 
 @pytest.mark.parametrize("text", [

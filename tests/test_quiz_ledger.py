@@ -34,6 +34,14 @@ def test_without_a_file_there_is_nothing_to_read() -> None:
     assert ledger.read() == []
 
 
+def test_a_home_that_is_a_file_is_told_and_not_taken_for_an_empty_one(home: Path) -> None:
+    home.write_text("mine", encoding="utf-8")
+    with pytest.raises(OSError, match=r"home"):
+        ledger.read()
+    assert "could not be kept" in ledger.keep("answer", id="a")
+    assert home.read_text(encoding="utf-8") == "mine"
+
+
 def test_a_torn_line_is_kept_aside_and_the_next_record_stands_alone(home: Path) -> None:
     ledger.record("answer", id="whole")
     with (home / "ledger.jsonl").open("ab") as file:

@@ -158,13 +158,15 @@ def test_an_export_leaves_what_was_there_if_it_fails(tmp_path: Path, monkeypatch
     classroom.save(target)
     good = target.read_text(encoding="utf-8")
 
-    def full(*_: object, **__: object) -> None:
+    def full(path: Path, *_: object, **__: object) -> None:
+        path.touch()
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(OSError, match="No space left"):
         classroom.save(target)
     assert target.read_text(encoding="utf-8") == good
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "good.json"}
 
 
 def test_an_export_takes_only_its_own_kinds_of_file(tmp_path: Path) -> None:
@@ -235,8 +237,18 @@ def test_a_class_with_a_seed_counts_only_its_own_numbers(tmp_path: Path) -> None
     truth = answers.compute(NUMBER.number, **values) / units.base_unit(NUMBER.number["unit"])[0]
     results(tmp_path / "ada.json", {NUMBER.id: truth}, seed=7)
     results(tmp_path / "bo.json", {NUMBER.id: truth}, seed=8)
-    rows, _ = graded(tmp_path, seed=7)
+    results(tmp_path / "cy.json", {"99-01": "a"}, seed=7)
+    rows, bad = graded(tmp_path, seed=7)
     assert (rows["ada"][NUMBER.id], rows["bo"][NUMBER.id]) == ("1.0", "")
+    assert [fault.partition(".json")[2] for fault in bad] == [
+        ": 1 of its answers are to these questions with another seed, and were not counted",
+        " answers none of these questions; look at --bank",
+    ]
+
+
+def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"holds no \.json file"):
+        graded(tmp_path)
 
 
 def test_moodle_reads_what_the_bank_holds() -> None:

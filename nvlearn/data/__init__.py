@@ -33,8 +33,11 @@ def write_whole(path: Path, text: str, *ends: str) -> Path:
     if path.suffix.lower() not in ends:
         raise ValueError(f"{path} does not end in {' or '.join(ends)}; nothing was written.")
     half = path.with_name(f".{path.name}.part")
-    half.write_text(text, encoding="utf-8", newline="\n")
-    return half.replace(path)
+    try:
+        half.write_text(text, encoding="utf-8", newline="\n")
+        return half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
 
 
 def course_folder(name: str) -> Path:

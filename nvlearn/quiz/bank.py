@@ -1,20 +1,21 @@
 """The question bank: YAML files read into checked items, and the one function that grades them."""
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nvlearn import answers, data
+from nvlearn import answers, data, units
 from nvlearn.formulas import FORMULAS, require
 from nvlearn.i18n import FALLBACK, language, words
-from nvlearn.units import UnitError
 
 KINDS, LEVELS = ("single", "multiple", "number", "order"), ("easy", "mid", "hard", "extreme")
 LESSONS = range(1, 14)
+TRIED = 1000  # draws of a question; a file of its own kind could ask for millions
 Text = Mapping[str, str]
 
 
@@ -88,7 +89,11 @@ def parsed(path: Path) -> Any:
 
 def read(path: Path) -> list[Item]:
     """Read one file of the bank; BankError names file, question and field."""
-    found = parsed(path)
+    return questions(path, parsed(path))
+
+
+def questions(path: Path, found: Any) -> list[Item]:
+    """Return the items of what a file holds."""
     try:
         items = [item(entry, found["lesson"]) for entry in found["items"]]
         again = [a for a, b in pairwise(sorted(each.id for each in items)) if a == b]
@@ -137,15 +142,52 @@ def find(id: str) -> Item:
     return found[id]
 
 
-def check(path: Path) -> list[str]:
-    """Return a sentence for each place where a file departs from the JSON Schema."""
+def check(path: Path) -> tuple[int, list[str]]:
+    """Return how many questions a file has, and a sentence for each of its faults.
+
+    Its form is held against the JSON Schema first; if that is right, every question is tried.
+    """
     import json
 
     import jsonschema
 
+    found = parsed(path)
     schema = json.loads((folder() / "schema.json").read_text(encoding="utf-8"))
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(parsed(path))
-    return [f"{path}: {error.json_path}: {error.message}" for error in errors]
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(found)
+    if faults := [f"{path}: {error.json_path}: {error.message}" for error in errors]:
+        return 0, faults
+    items = questions(path, found)
+    taken = set() if path.resolve().parent == folder() else {item.id for item in everything()}
+    faults += [f"{path}: {words('bank.taken', id=item.id)}" for item in items if item.id in taken]
+    return len(items), faults + [f"{path}: {fault}" for item in items for fault in trial(item)]
+
+
+def trial(item: Item) -> Iterator[str]:
+    """Yield what a question's form does not show: lost words, and numbers that cannot be graded."""
+    draw = item.number.get("draw", {})
+    texts = [item.prompt, item.why, *item.hints]
+    texts += [slip["reason"] for slip in item.number.get("slips", ())]
+    texts += [option[part] for option in item.options for part in ("text", "reason")]
+    said = " ".join(said for text in texts for said in text.values())
+    for name in sorted({*re.findall(r"{(.*?)}", said)} - {*draw}):
+        yield words("bank.placeholder", id=item.id, name=name)
+    for values in islice(product(*draw.values()), TRIED * (item.kind == "number")):
+        given = dict(zip(draw, values, strict=True))
+        try:
+            prove(item.number, given)
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+            yield words("bank.number", id=item.id, given=given, error=error)
+            return
+
+
+def prove(entry: Mapping[str, Any], given: Mapping[str, float]) -> None:
+    """Raise an error unless the right number is graded as right, and each slip as wrong."""
+    truth = answers.compute(entry, **given)
+    answers.read_answer(answers.in_unit(truth, entry), entry["unit"])  # as the prompt asks for it
+    require(answers.judge(entry, truth / units.base_unit(entry["unit"])[0], **given)[2],
+            words("bank.tolerance", truth=truth))
+    for code, wrong in answers.wrong_values(entry, truth, **given).items():
+        require(not answers.near(entry, wrong, truth), words("bank.slip", code=code, truth=truth))
 
 
 class Grade(NamedTuple):
@@ -184,7 +226,8 @@ def unanswered(why: str, **values: object) -> Grade:
 def chosen(answer: Any) -> tuple[str, ...]:
     """Return the keys of an answer: "b", "a, c", "ac" or a list, each key once."""
     parts = answer if isinstance(answer, list | tuple | set) else str(answer)
-    return tuple(dict.fromkeys(str(p).strip().lower() for p in parts if str(p).strip(" ,;>")))
+    keys = (str(part).strip(" ,;.>()").lower() for part in parts)
+    return tuple(dict.fromkeys(filter(None, keys)))
 
 
 def selected(right: Sequence[str], keys: Sequence[str]) -> float:
@@ -217,7 +260,7 @@ def number(item: Item, answer: Any, seed: int) -> Grade:
     entry = item.number
     try:
         _, truth, right, slip = answers.judge(entry, answer, **item.values(seed))
-    except UnitError as error:
+    except units.UnitError as error:
         return Grade("unanswered", 0.0, (str(error),))
     own = {case["code"]: item.say(case["reason"], seed) for case in entry.get("slips", ())}
     said = own.get(slip or "") or answers.slip_sentence(slip)

@@ -74,19 +74,26 @@ def grade_folder(
     require(folder.is_dir(), words("quiz.no_folder", folder=folder))
     known, rows, bad = {item.id: item for item in items}, [], []
     wrong: dict[str, Counter[str]] = {id: Counter() for id in known}
-    for source in sorted(path for path in folder.iterdir() if path.suffix.lower() == ".json"):
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".json")
+    require(bool(files), words("quiz.no_files", folder=folder))
+    for source in files:
         try:
             last = latest(results(source))
         except (ValueError, OSError) as error:
             bad.append(str(error))
             continue
         row: dict[str, Any] = {"learner": source.stem.lstrip("=+-@")}  # no formula in a spreadsheet
-        for id in known.keys() & last.keys():
+        answered = known.keys() & last.keys()
+        for id in answered:
             given = last[id].get("seed", 0)
             if seed in (None, given) and isinstance(given, int):
                 found = grade(known[id], last[id].get("answer"), given)
                 row[id] = round(found.score, 3)
                 wrong[id].update(key for key in found.chosen if key not in known[id].answer)
+        if left := [id for id in answered if id not in row]:
+            bad.append(words("quiz.uncounted", file=source, count=len(left), seed=seed))
+        elif not answered:
+            bad.append(words("quiz.none_counted", file=source))
         rows.append({**row, "total": round(sum(row.get(id, 0) for id in known), 3)})
     most = {id: " ".join(f"{key} ({n})" for key, n in c.most_common(1)) for id, c in wrong.items()}
     rows.append({"learner": words("quiz.most_wrong"), **most})

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -69,9 +70,10 @@ def read(kind: str | None = None) -> Records:
     """Return the records of a kind (all if None), oldest first; torn lines are kept aside."""
     records = Records()
     records.torn = []
-    source = folder() / NAME
-    lines = source.read_bytes().split(b"\n") if source.exists() else []
-    for number, line in enumerate(lines, start=1):
+    source, written = folder() / NAME, b""
+    with suppress(FileNotFoundError):
+        written = source.read_bytes()
+    for number, line in enumerate(written.split(b"\n"), start=1):
         try:
             entry = json.loads(line)
             if kind in (None, entry["kind"]) and isinstance(entry.get("id", ""), str | int):
