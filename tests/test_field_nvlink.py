@@ -60,6 +60,9 @@ def test_a_board_without_links_is_a_fault_and_a_card_without_bridge_is_not() -> 
     assert document["gpus"][0]["gb_per_s_one_way"] == 0
     document = read("".join(gpu(i, card, 0, "") + DEAD for i in range(2)))
     assert codes(document) == {"no_links": [0, 1]}
+    (told,) = field.read(gpu(0, card, 0, "") + DEAD)
+    assert "no link is up" in told.in_words()
+    assert "0 B/s" not in told.in_words()
     alone = gpu(0, "NVIDIA GH200 480GB", 0, "") + DEAD.replace("NVLink", "Nvlink")
     assert codes(read(alone)) == {"no_links": [0]}
     inactive = "".join(gpu(i, h100, 18, "<inactive>") for i in range(2))
