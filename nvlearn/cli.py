@@ -1,7 +1,5 @@
 """The command line: `nvlearn lab`, `demo`, `why`, `read`, `measure`, `quiz`."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import json as encoder
@@ -133,9 +131,9 @@ def demo(as_printed: bool = False, **given: Any) -> tuple[str, int]:
     """Return the demo: repaired, or as the source document prints it."""
     from nvlearn import training
 
+    rows = training.demo_rows(as_printed=as_printed, **given)
     if as_printed:
-        return "\n".join(printed_table(training.as_printed_rows(**given))), 0
-    rows = training.demo_rows(**given)
+        return "\n".join(printed_table(rows)), 0
     return "\n".join([*repaired_table(rows), "", what_to_see(rows)]), 0
 
 

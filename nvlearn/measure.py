@@ -5,8 +5,6 @@ as it comes; each process runs `python -m nvlearn.measure`, and the first one pr
 is a log that `nvlearn read` reads.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

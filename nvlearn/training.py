@@ -43,21 +43,15 @@ class DemoRow:
 
 
 def demo_rows(parameters: float = PARAMETERS, bytes_per_gradient: float = BYTES_PER_GRADIENT,
-              gpus: int = GPUS, compute: float = COMPUTE) -> list[DemoRow]:
-    """Return the repaired demo: every rate one way, advertised and then measured ones."""
-    message = formulas.parameter_bytes(parameters, bytes_per_gradient)
-    return [_row(*link, message, gpus, compute) for link in _repaired()]
+              gpus: int = GPUS, compute: float = COMPUTE,
+              as_printed: bool = False) -> list[DemoRow]:
+    """Return the repaired demo: every rate one way, advertised and then measured ones.
 
-
-def as_printed_rows(parameters: float = PARAMETERS, bytes_per_gradient: float = BYTES_PER_GRADIENT,
-                    gpus: int = GPUS, compute: float = COMPUTE) -> list[DemoRow]:
-    """Return the demo as the source document runs it: PCIe one way, NVLink both ways added."""
+    `as_printed` gives it as the source document runs it: PCIe one way, NVLink both ways added.
+    """
     message = formulas.parameter_bytes(parameters, bytes_per_gradient)
-    mixed = {"pcie_5": catalog.pcie("Gen5").raw.one_way,
-             "nvlink_3": catalog.nvlink("3.0").per_gpu.both_ways,
-             "nvlink_4": catalog.nvlink("4.0").per_gpu.both_ways}
-    return [_row(words(f"demo.printed.{key}"), key.partition("_")[0], rate, message, gpus, compute)
-            for key, rate in mixed.items()]
+    links = _printed() if as_printed else _repaired()
+    return [_row(*link, message, gpus, compute) for link in links]
 
 
 def _row(name: str, way: str, rate: float, message: float, gpus: int, compute: float) -> DemoRow:
@@ -67,6 +61,13 @@ def _row(name: str, way: str, rate: float, message: float, gpus: int, compute: f
         time = formulas.nvls_all_reduce_time(message, gpus, wire)
     drawn = "pcie" if way == "pcie" else "nvlink"
     return DemoRow(name, drawn, rate, way in ("ring", "nvls"), compute, float(time))
+
+
+def _printed() -> Iterator[tuple[str, str, float]]:
+    """Yield name, way and rate as the source document mixes them."""
+    yield words("demo.printed.pcie_5"), "pcie", catalog.pcie("Gen5").raw.one_way
+    yield words("demo.printed.nvlink_3"), "nvlink", catalog.nvlink("3.0").per_gpu.both_ways
+    yield words("demo.printed.nvlink_4"), "nvlink", catalog.nvlink("4.0").per_gpu.both_ways
 
 
 def _repaired() -> Iterator[tuple[str, str, float]]:

@@ -37,7 +37,7 @@ from nvlearn.explorers import (
     winner_explorer,
 )
 from nvlearn.explorers.explorer import choices
-from nvlearn.figures import Picture, bandwidth_train
+from nvlearn.figures import Picture
 
 MAKERS = [
     bandwidth_explorer, demo_explorer, city_explorer, generations_explorer, all_reduce_explorer,
@@ -155,7 +155,7 @@ def test_a_preset_draws_once_and_what_did_not_change_is_not_sent() -> None:
     drawn: list[Any] = []
     sent: list[Any] = []
     draw = explorer.draw
-    explorer.draw = lambda data: (drawn.append(data), draw(data))[1]
+    explorer.draw = lambda **values: (drawn.append(values), draw(**values))[1]
     for box in (*explorer.picture_box.children, explorer.sentence_box, explorer.code_box):
         box.observe(sent.append, names="value")
     explorer.preset_buttons.value = "1.0 P100"
@@ -167,12 +167,9 @@ def test_a_preset_draws_once_and_what_did_not_change_is_not_sent() -> None:
 def faulty() -> Explorer:
     """Return an explorer that fails above 5."""
 
-    def compute(number: int) -> int:
+    def draw(number: int, c: int) -> Picture:
         if number > 5:
             raise RuntimeError("number <above> 5")
-        return number
-
-    def draw(number: int) -> Picture:
         return Picture("<svg xmlns='http://www.w3.org/2000/svg'/>", f"It is {number}.", 1, 1)
 
     controls = [
@@ -180,7 +177,7 @@ def faulty() -> Explorer:
         Control("c", choices("choice", [("x", 1)], 1)),
     ]  # fmt: skip
     return Explorer(
-        lambda number, c: compute(number), draw, controls, lambda **given: str(given),
+        draw, controls, lambda **given: str(given),
         {"bad": {"number": 9}, "good": {"number": 2}}, "presets",
     )  # fmt: skip
 
@@ -204,7 +201,7 @@ def test_an_exception_is_told_and_kept_and_goes_away(act: Callable[[Explorer], N
 
 def test_a_fault_in_the_opening_state_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
-        Explorer(lambda: 1 / 0, bandwidth_train, [], lambda: "")
+        Explorer(lambda: 1 / 0, [], lambda: "")
 
 
 @each_explorer

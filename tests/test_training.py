@@ -11,7 +11,6 @@ from nvlearn import catalog
 from nvlearn.training import (
     COMPUTE,
     MODELS,
-    as_printed_rows,
     demo_rows,
     plan_step,
     splits,
@@ -59,8 +58,9 @@ def test_the_speedup_without_overlap() -> None:
 
 
 def test_the_source_mixes_directions() -> None:
-    assert [row.rate / 1e9 for row in as_printed_rows()] == [64, 600, 900]
-    printed, repaired = as_printed_rows()[2], demo_rows()[3]
+    rows = demo_rows(as_printed=True)
+    assert [row.rate / 1e9 for row in rows] == [64, 600, 900]
+    printed, repaired = rows[2], demo_rows()[3]
     assert printed.communication == pytest.approx(repaired.communication / 2)
 
 

@@ -6,5 +6,5 @@ from nvlearn.collectives.algorithms import (
     in_switch_all_reduce, pairwise_all_to_all, recursive_doubling_all_reduce, ring_all_gather,
     ring_all_reduce, ring_broadcast, ring_reduce_scatter)
 # isort: on
-from nvlearn.collectives.schedule import Schedule, Send, chunk_sizes, replay, run, schedule, send
+from nvlearn.collectives.schedule import Schedule, Send, chunk_sizes, run, schedule, send
 from nvlearn.collectives.timing import Trace, time

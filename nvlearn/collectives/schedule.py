@@ -1,6 +1,6 @@
 """A collective as one schedule: who sends which chunk to whom, step by step."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -221,49 +221,10 @@ def chunk_sizes(length: int, chunks: int) -> IntArray:
     return size + (np.arange(chunks) < longer)
 
 
-def replay(plan: Schedule, arrays: Iterable[np.ndarray]) -> Iterator[list[np.ndarray]]:
-    """Yield what every rank holds after each step; the arrays given stay as they are.
-
-    Parameters
-    ----------
-    plan : Schedule
-        What to do.
-    arrays : iterable of arrays, shape (length,)
-        One for each rank, all of the same length and type.
-
-    Raises
-    ------
-    ValueError
-        If there is not one array for each rank, or they differ in length.
-
-    Lesson 06.
-
-    >>> plan = schedule([send(0, 0, 1, 0)], 2, 1, collective="broadcast")
-    >>> [held[1].tolist() for held in replay(plan, np.array([[7], [0]]))]
-    [[7]]
-    """
-    held = [np.array(array) for array in arrays]
-    lengths = {array.shape for array in held}
-    if len(held) != plan.ranks or len(lengths) != 1 or held[0].ndim != 1:
-        raise ValueError(f"{plan.name} needs {plan.ranks} one-dimensional arrays of one length, "
-                         f"one for each rank; got {len(held)} of shape {[*lengths]}.")
-    held.append(np.zeros_like(held[0]))  # the switch starts empty
-    ends = np.concatenate([[0], np.cumsum(chunk_sizes(len(held[0]), plan.chunks))])
-    part = [slice(a, b) for a, b in pairwise(ends)]
-    for a, b in pairwise(plan.bounds):
-        moving = [held[plan.source[i]][part[plan.chunk[i]]].copy() for i in range(a, b)]
-        for i, cargo in zip(range(a, b), moving, strict=True):
-            place = held[plan.target[i]][part[plan.into[i]]]
-            if len(place) != len(cargo):
-                raise ValueError(f"{plan.name} moves chunk {plan.chunk[i]} into {plan.into[i]}, "
-                                 "which differ in length; give arrays that divide by "
-                                 f"{plan.chunks}.")
-            place[:] = place + cargo if plan.add[i] else cargo
-        yield held[: plan.ranks]
-
-
 def run(plan: Schedule, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
     """Carry out a schedule on real arrays and return what each rank holds at the end.
+
+    The arrays given stay as they are.
 
     Parameters
     ----------
@@ -284,6 +245,20 @@ def run(plan: Schedule, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
     [[11, 22], [11, 22]]
     """
     held = [np.array(array) for array in arrays]
-    for after in replay(plan, held):
-        held = after
-    return held
+    lengths = {array.shape for array in held}
+    if len(held) != plan.ranks or len(lengths) != 1 or held[0].ndim != 1:
+        raise ValueError(f"{plan.name} needs {plan.ranks} one-dimensional arrays of one length, "
+                         f"one for each rank; got {len(held)} of shape {[*lengths]}.")
+    held.append(np.zeros_like(held[0]))  # the switch starts empty
+    ends = np.concatenate([[0], np.cumsum(chunk_sizes(len(held[0]), plan.chunks))])
+    part = [slice(a, b) for a, b in pairwise(ends)]
+    for a, b in pairwise(plan.bounds):
+        moving = [held[plan.source[i]][part[plan.chunk[i]]].copy() for i in range(a, b)]
+        for i, cargo in zip(range(a, b), moving, strict=True):
+            place = held[plan.target[i]][part[plan.into[i]]]
+            if len(place) != len(cargo):
+                raise ValueError(f"{plan.name} moves chunk {plan.chunk[i]} into {plan.into[i]}, "
+                                 "which differ in length; give arrays that divide by "
+                                 f"{plan.chunks}.")
+            place[:] = place + cargo if plan.add[i] else cargo
+    return held[: plan.ranks]

@@ -1,9 +1,8 @@
-"""Explorer: controls around a pure computation and a picture.
+"""Explorer: controls around a pure function that draws a picture.
 
-Each explorer has three parts that can be tested apart: *compute* (values in, data out),
-*draw* (data in, Picture out) and *controls*. A picture's layers are HTML widgets that lie
-on one another; only a layer that changed is sent. The words wait until the value
-settles.
+Its parts can be tested apart: *draw*, a pure function (values in, Picture out) that computes with
+the rows below and lets `figures` draw, and *controls*. A picture's layers are HTML widgets that
+lie on one another; only a layer that changed is sent. The words wait until the value settles.
 """
 
 import asyncio
@@ -159,24 +158,19 @@ def written(function: str, /, **values: Any) -> str:
     return f"{function}({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
 
-def drawn(picture: Picture) -> Picture:
-    """Return the picture that was computed: draw, where compute needs it for its words."""
-    return picture
-
-
 class Explorer(Box):
     """A picture under controls, with the sentence that says what it shows now."""
 
-    def __init__(self, compute: Any, draw: Callable[[Any], Picture], controls: Sequence[Control],
+    def __init__(self, draw: Callable[..., Picture], controls: Sequence[Control],
                  code: Callable[..., str] | None = None,
                  presets: Mapping[str, Mapping[str, Any]] | None = None,
                  presets_label: str = "") -> None:
         """Lay out the widgets and show the opening state.
 
-        `code` gives the line of Python that draws the settings; by default it calls `compute`.
+        `code` gives the line of Python that draws the settings; by default it calls `draw`.
         """
-        self.compute, self.draw = compute, draw
-        self.code = code or partial(written, f"{compute.__module__}.{compute.__name__}")
+        self.draw = draw
+        self.code = code or partial(written, f"{draw.__module__}.{draw.__name__}")
         self.controls = {control.name: control for control in controls}
         self.opening = self.values
         self.presets = dict(presets or {})
@@ -238,7 +232,7 @@ class Explorer(Box):
         self.set(**self.opening)
 
     def _show(self) -> None:
-        self.picture = self.draw(self.compute(**self.values))
+        self.picture = self.draw(**self.values)
         layers = self.picture.layers or (self.picture.svg,)
         boxes = self.picture_box.children
         if more := [widgets.HTML(layout={"grid_area": "1 / 1"}) for _ in layers[len(boxes) :]]:

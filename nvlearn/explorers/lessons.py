@@ -5,7 +5,7 @@ from functools import cache, partial
 from typing import Any
 
 from nvlearn import catalog, collectives, topology, training
-from nvlearn.explorers.explorer import Explorer, NumberControl, controls, drawn, tell, written
+from nvlearn.explorers.explorer import Explorer, NumberControl, controls, tell, written
 
 # isort: off
 from nvlearn.figures import (
@@ -55,7 +55,7 @@ def city(roads: str) -> topology.Topology:
 
 def city_explorer() -> Explorer:
     """Return the map of three cities under three kinds of traffic; it opens on a jam."""
-    return Explorer(city_picture, drawn, controls("city_explorer"))
+    return Explorer(city_picture, controls("city_explorer"))
 
 
 def city_picture(roads: str, traffic: str, wish: float) -> Picture:
@@ -68,21 +68,20 @@ def city_picture(roads: str, traffic: str, wish: float) -> Picture:
 
 def generations_explorer() -> Explorer:
     """Return NVLink and PCIe over the years; it opens as data sheets count, both ways."""
-    return Explorer(generations, drawn, controls("generations_explorer"),
+    return Explorer(generations, controls("generations_explorer"),
                     partial(written, "nvlearn.figures.generations"))
 
 
 def growth_explorer() -> Explorer:
     """Return a growth per year laid over the generations; it opens on the source's least."""
     return Explorer(
-        lambda trend, log: generations(log=log, trend=trend / 100), drawn,
-        controls("growth_explorer"),
+        lambda trend, log: generations(log=log, trend=trend / 100), controls("growth_explorer"),
         lambda trend, log: f"nvlearn.figures.generations(log={log}, trend={trend / 100})")
 
 
 def all_reduce_explorer() -> Explorer:
     """Return a ring all-reduce of four GPUs, step by step; it opens after the first."""
-    return Explorer(step_picture, drawn, controls("all_reduce_explorer"))
+    return Explorer(step_picture, controls("all_reduce_explorer"))
 
 
 def step_picture(step: int, line: str) -> Picture:
@@ -103,7 +102,7 @@ def bandwidth_explorer() -> Explorer:
     """Return lanes, rate, links and directions with sliders; it opens on an H100."""
     presets = {preset_name(made): factors(made) for made in catalog.nvlinks().values()}
     opening = controls("bandwidth", **factors(catalog.nvlink("4.0")))
-    return Explorer(train, drawn, opening, None, presets, words("bandwidth.presets"))
+    return Explorer(train, opening, None, presets, words("bandwidth.presets"))
 
 
 def preset_name(made: catalog.NVLink) -> str:
@@ -132,7 +131,7 @@ def demo_explorer() -> Explorer:
     """Return the demo with sliders; it opens on the source document's 7B model."""
     opening = controls("demo_explorer", gpus=training.GPUS, compute=training.COMPUTE)
     presets = {words("demo_explorer.model", billions=b): {"billions": b} for b in (1, 7, 70)}
-    return Explorer(demo, drawn, opening, None, presets, words("demo_explorer.presets"))
+    return Explorer(demo, opening, None, presets, words("demo_explorer.presets"))
 
 
 def demo(billions: float, bytes_per_gradient: int, gpus: int, compute: float, show: str) -> Picture:
@@ -165,7 +164,7 @@ def formula_explorer(formulas: str | Sequence[str], over: str, log: bool = True,
                 **base, **(fixed or {})}
 
     return Explorer(
-        lambda **values: formula_curve(**given(values)), drawn, sliders,
+        lambda **values: formula_curve(**given(values)), sliders,
         lambda **values: written("nvlearn.figures.formula_curve", **given(values)))
 
 
@@ -217,12 +216,12 @@ def road_picture(name: str, traffic: str, state: str) -> Picture:
 
 def routes_explorer() -> Explorer:
     """Return the roads of eight cards; it opens on two cards below one switch."""
-    return Explorer(road_picture, drawn, controls("routes_explorer"))
+    return Explorer(road_picture, controls("routes_explorer"))
 
 
 def machines_explorer() -> Explorer:
     """Return machines with NVLink under three kinds of traffic; it opens on a DGX-1."""
-    return Explorer(road_picture, drawn, controls("machines_explorer"))
+    return Explorer(road_picture, controls("machines_explorer"))
 
 
 PLANS: dict[str, partial[collectives.Schedule]] = {
@@ -234,7 +233,7 @@ PLANS: dict[str, partial[collectives.Schedule]] = {
 
 def collective_explorer(ranks: int = 8) -> Explorer:
     """Return five collectives of 4 or 8 GPUs, step by step; it opens on a ring's first step."""
-    return Explorer(moves, drawn, controls("collective_explorer", ranks=ranks))
+    return Explorer(moves, controls("collective_explorer", ranks=ranks))
 
 
 def moves(kind: str, ranks: int, step: int) -> Picture:
@@ -247,7 +246,7 @@ def moves(kind: str, ranks: int, step: int) -> Picture:
 
 def straggler_explorer() -> Explorer:
     """Return a collective of eight GPUs behind a switch over time; one has half of its links."""
-    return Explorer(straggler, drawn, controls("straggler_explorer"))
+    return Explorer(straggler, controls("straggler_explorer"))
 
 
 def straggler(kind: str, share: int) -> Picture:
@@ -262,7 +261,7 @@ def straggler(kind: str, share: int) -> Picture:
 
 def tuning_explorer() -> Explorer:
     """Return a step of DDP as it is before any tuning, over one that the learner tunes."""
-    return Explorer(before_after, drawn, controls("tuning_explorer"))
+    return Explorer(before_after, controls("tuning_explorer"))
 
 
 def before_after(link: str, value_bytes: int, bucket: int, no_sync: bool) -> Picture:
@@ -281,7 +280,7 @@ def before_after(link: str, value_bytes: int, bucket: int, no_sync: bool) -> Pic
 
 def cluster_explorer() -> Explorer:
     """Return servers of eight H100 with few or many railway stations; it opens on a jam."""
-    return Explorer(cluster_picture, drawn, controls("cluster_explorer"))
+    return Explorer(cluster_picture, controls("cluster_explorer"))
 
 
 def cluster_picture(traffic: str, nics: int, domains: int) -> Picture:

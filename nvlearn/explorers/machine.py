@@ -4,7 +4,7 @@ import numpy as np
 
 from nvlearn import field, nccl, training
 from nvlearn.data import printout, read_table
-from nvlearn.explorers.explorer import Control, Explorer, controls, drawn, tell, text_field
+from nvlearn.explorers.explorer import Control, Explorer, controls, tell, text_field
 from nvlearn.figures import Picture, Series, drawable, reading, size_curves, split_bars, winner_map
 from nvlearn.i18n import words
 from nvlearn.units import GB, KIB, US, format_size, format_time
@@ -24,7 +24,7 @@ def paste_box(text: str = "") -> Explorer:
     fields = [
         Control("text", text_field(words("paste.text"), start["text"], "220px")),
         Control("gpu", text_field(words("paste.gpu"), start["gpu"]))]
-    return Explorer(explain, drawn, fields, 'nvlearn.field.read(open("FILE"), {gpu!r})'.format,
+    return Explorer(explain, fields, 'nvlearn.field.read(open("FILE"), {gpu!r})'.format,
                     samples, words("paste.samples"))
 
 
@@ -40,7 +40,7 @@ def explain(text: str, gpu: str) -> Picture:
 
 def fit_explorer() -> Explorer:
     """Return a line to be laid through a measured table by hand, and what a fit makes of it."""
-    return Explorer(fitted, drawn, controls("fit_explorer"))
+    return Explorer(fitted, controls("fit_explorer"))
 
 
 def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: str) -> Picture:
@@ -74,7 +74,7 @@ def fitted(table: str, latency: float, bandwidth: float, curve: str, quantity: s
 
 def winner_explorer() -> Explorer:
     """Return what NCCL picks for an all-reduce by size and ranks, on four generations."""
-    return Explorer(winners, drawn, controls("winner_explorer"))
+    return Explorer(winners, controls("winner_explorer"))
 
 
 def winners(machine: str, nvls: bool) -> Picture:
@@ -91,7 +91,7 @@ def winners(machine: str, nvls: bool) -> Picture:
 
 def planner_explorer() -> Explorer:
     """Return the best splits of a model over a cluster; it opens on 175B on 1,024 H100."""
-    return Explorer(planned, drawn, controls("planner_explorer"))
+    return Explorer(planned, controls("planner_explorer"))
 
 
 def planned(model: str, gpus: int, domain: int, inside: int, outside: int, memory: int) -> Picture:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 from nvlearn.data import read_table
@@ -59,7 +58,6 @@ class Unsupported(Document):
         return words("field.unsupported", what=self.what, reason=self.reason)
 
 
-@cache
 def codes() -> dict[str, dict[str, str]]:
     """Return severity and advice of every code, from data/findings.toml."""
     return read_table("findings")

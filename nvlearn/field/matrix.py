@@ -19,7 +19,6 @@ GLUE = re.compile(r"(\d)(?=(?:GPU|NIC|mlx)\d|CPU)")  # names of a narrow header 
 TORN = {word[:n] for word in ("GPU", "NIC", "mlx", "CPU") for n in (1, 2, 3)}
 TAIL = {"CPU", "NUMA", "Node", "CPUAffinity", "CPU_Affinity", "Affinity"}
 WORTH = re.compile(r"GPU\d|NIC\d|SYS|NODE|PIX|PHB|PXB|NV\d|SOC|mlx|topo -|Affinity")
-LEGEND = re.compile(r"\b(NIC\d+): *(\S+)")
 MOST_BLOCKS, MOST_COLUMNS = 32, 256
 
 
@@ -46,7 +45,6 @@ class Block:
     headed: bool = False
     closed: bool = False  # the header goes on to its affinity columns, so none of it is lost
     rows: dict[str, Row] = field(default_factory=dict)
-    legend: dict[str, str] = field(default_factory=dict)
 
     def take(self, row: Row) -> None:
         """Take a row or the header."""
@@ -150,8 +148,6 @@ def blocks(lines: list[str]) -> list[Block]:
         if row:
             block.take(row)
             last, before, end, lines[at] = row, line, at, ""
-        elif ":" in line:
-            block.legend.update(LEGEND.findall(line))
     return [block.complete() for block in made[:MOST_BLOCKS]]
 
 

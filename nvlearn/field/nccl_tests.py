@@ -1,7 +1,5 @@
 """Read logs of nccl-tests and its kin: the time and the bandwidth of a collective over sizes."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

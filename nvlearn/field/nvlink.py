@@ -58,7 +58,8 @@ class Status(Document):
         lines = [words("field.status", gpus=len(self.gpus))]
         for gpu in self.gpus:
             rate = gpu["gb_per_s_one_way"]
-            key = "unread" if gpu["up"] is None else "torn" if rate is None else "up" if rate else "idle"
+            key = "torn" if rate is None else "up" if rate else "idle"
+            key = "unread" if gpu["up"] is None else key
             one, both = (format_rate((rate or 0) * GB, both_ways=way) for way in (False, True))
             lines.append(words(f"field.{key}", **gpu, one_way=one, both_ways=both))
         return "\n".join([*lines, words("field.trained"), *in_words(self.findings)])

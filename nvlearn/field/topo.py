@@ -31,7 +31,6 @@ class Topo(Document):
     nearest_nics: dict[str, list[str]]
     findings: tuple[Finding, ...]
     numbers: list[int]
-    nic_names: dict[str, str]
     model: str | None
 
     def in_words(self) -> str:
@@ -88,7 +87,7 @@ def explain(block: Block, stated: Gpu | None) -> Document:
                 *notes(links, labels, fabric, counts, far)]
     return Topo(
         len(names), sum(map(block.whole, names)), labels, fabric.links, fabric.kind, joined,
-        fabric.generation, rates, block.nics, near, tuple(findings), numbers, block.legend,
+        fabric.generation, rates, block.nics, near, tuple(findings), numbers,
         stated.name if stated else None)
 
 

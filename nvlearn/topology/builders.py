@@ -70,7 +70,7 @@ def mesh(matrix: ArrayLike, rate: float, name: str = "mesh", *, relay: bool = Fa
     return Topology(graph, name, relay=relay)
 
 
-def ring(gpus: int, rate: float, *, links: int = 1, relay: bool = True) -> Topology:
+def ring(gpus: int, rate: float, *, relay: bool = True) -> Topology:
     """Build a ring, the metro line: every GPU is joined to the two beside it.
 
     Parameters
@@ -79,8 +79,6 @@ def ring(gpus: int, rate: float, *, links: int = 1, relay: bool = True) -> Topol
         Number of GPUs, at least 2.
     rate : float
         Bytes/s of one link, one way.
-    links : int
-        Parallel links between neighbours.
     relay : bool
         Whether GPUs pass on traffic of others.
 
@@ -97,12 +95,12 @@ def ring(gpus: int, rate: float, *, links: int = 1, relay: bool = True) -> Topol
     """
     if gpus < 2:
         raise ValueError(f"A ring needs at least 2 GPUs, not {gpus}.")
-    onward = links * np.roll(np.eye(gpus), 1, axis=0)
+    onward = np.roll(np.eye(gpus), 1, axis=0)
     return mesh(np.maximum(onward, onward.T), rate, f"ring of {gpus}", relay=relay)
 
 
-def full_mesh(gpus: int, rate: float, *, links: int = 1) -> Topology:
-    """Build a machine in which every pair of GPUs has links of its own.
+def full_mesh(gpus: int, rate: float) -> Topology:
+    """Build a machine in which every pair of GPUs has a link of its own.
 
     Parameters
     ----------
@@ -110,8 +108,6 @@ def full_mesh(gpus: int, rate: float, *, links: int = 1) -> Topology:
         Number of GPUs.
     rate : float
         Bytes/s of one link, one way.
-    links : int
-        Parallel links of a pair.
 
     Formula: N(N-1)/2 pairs to wire.
     Lesson 04.
@@ -119,8 +115,7 @@ def full_mesh(gpus: int, rate: float, *, links: int = 1) -> Topology:
     >>> full_mesh(8, 25e9).graph.size() // 2
     28
     """
-    matrix = np.full((gpus, gpus), links) - links * np.eye(gpus)
-    return mesh(matrix, rate, f"full mesh of {gpus}")
+    return mesh(1 - np.eye(gpus), rate, f"full mesh of {gpus}")
 
 
 def switched(gpus: int, rate: float, wires: Sequence[int], *, boards: int = 1, trunk: int = 0,
