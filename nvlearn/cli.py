@@ -134,7 +134,9 @@ def demo(as_printed: bool = False, **given: Any) -> tuple[str, int]:
     rows = training.demo_rows(as_printed=as_printed, **given)
     if as_printed:
         return "\n".join(printed_table(rows)), 0
-    return "\n".join([*repaired_table(rows), "", what_to_see(rows)]), 0
+    found = training.findings(rows)
+    seen = words("demo.seen" if found["visible"] else "demo.hidden", **found)
+    return "\n".join([*repaired_table(rows), "", textwrap.fill(seen, 88)]), 0
 
 
 def printed_table(rows: Sequence[Any]) -> list[str]:
@@ -153,16 +155,6 @@ def repaired_table(rows: Sequence[Any]) -> list[str]:
     first, *widths = (max(map(len, column)) for column in zip(*cells, strict=True))
     return ["  ".join([name.ljust(first), *map(str.rjust, numbers, widths)])
             for name, *numbers in cells]
-
-
-def what_to_see(rows: Sequence[Any]) -> str:
-    """Return the sentence under the repaired table."""
-    slow = max(rows, key=lambda row: row.communication)
-    seen = sum(row.communication > row.compute for row in rows)
-    return textwrap.fill(words(
-        "demo.seen" if seen else "demo.hidden", seen=seen, rows=len(rows), slow=slow.name,
-        compute=f"{slow.compute:.3f} s", step=f"{slow.overlapped:.3f} s",
-        needed=f"{slow.communication:.3f} s"), 88)
 
 
 def why(text: list[str]) -> tuple[str, int]:

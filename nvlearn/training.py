@@ -1,6 +1,6 @@
 """Bytes and time of a training step: the demo of lesson 11, buckets and overlap, whole plans."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -81,6 +81,23 @@ def _repaired() -> Iterator[tuple[str, str, float]]:
     for system, how in (("DGX A100", "ring"), ("HGX H200", "ring"), ("HGX H200", "nvls")):
         rate = getattr(catalog.system(system), f"{how}_busbw").one_way
         yield words(f"demo.row.measured_{how}", gpu=system.partition(" ")[2]), how, rate
+
+
+def seconds(value: float) -> str:
+    """Return a time as the demo prints it: seconds, three decimals, for all rows alike."""
+    return f"{value:.3f} s"
+
+
+def findings(rows: Sequence[DemoRow]) -> dict[str, object]:
+    """Return what there is to say of a step on several interconnects."""
+    fast, slow = (pick(rows, key=lambda row: row.in_turn) for pick in (min, max))
+    return {
+        "compute": seconds(rows[0].compute), "count": len(rows),
+        "visible": sum(row.communication > row.compute for row in rows),
+        "fast": fast.name, "fast_time": seconds(fast.in_turn),
+        "slow": slow.name, "slow_time": seconds(slow.in_turn),
+        "worst": seconds(slow.overlapped), "needed": seconds(slow.communication),
+        "ratio": f"{slow.in_turn / fast.in_turn:.2f}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from nvlearn.figures import style
 from nvlearn.figures.drawing import Drawing, Picture, path, sketch, text_width
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
-from nvlearn.training import DemoRow, Splits
+from nvlearn.training import DemoRow, Splits, findings, seconds
 from nvlearn.units import format_rate, format_size, format_time
 
 WIDTH, LEFT, RIGHT = 960.0, 292.0, 772.0
@@ -45,23 +45,6 @@ def step_timeline(rows: Sequence[DemoRow], show: str = "both", told: str = "") -
             draw_step(sheet, row, mode, y + below, scale)
     sentence = (told and f"{told}.") or words(f"step.sentence.{show}_{hidden}", **found)
     return sheet.picture(sentence, rows=rows)
-
-
-def seconds(value: float) -> str:
-    """Return a time as this picture prints it: seconds, three decimals, like its axis."""
-    return f"{value:.3f} s"
-
-
-def findings(rows: Sequence[DemoRow]) -> dict[str, object]:
-    """Return what the title and the sentence say."""
-    fast, slow = (pick(rows, key=lambda row: row.in_turn) for pick in (min, max))
-    return {
-        "compute": seconds(rows[0].compute), "count": len(rows),
-        "visible": sum(row.communication > row.compute for row in rows),
-        "fast": fast.name, "fast_time": seconds(fast.in_turn),
-        "slow": slow.name, "slow_time": seconds(slow.in_turn),
-        "worst": seconds(slow.overlapped), "needed": seconds(slow.communication),
-        "ratio": f"{slow.in_turn / fast.in_turn:.2f}"}
 
 
 def ticks(sheet: Drawing, longest: float, left: float, scale: float, top: float, foot: float,
