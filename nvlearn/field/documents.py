@@ -21,8 +21,7 @@ STREAM = re.compile(r"\[[^\]\n]{1,60}\]<std(?:out|err)>: ?")
 TAGGED = re.compile(r"[ \t]{0,8}(?:[>\[]|\d{1,5}:|\d{4}-)")
 TAG = re.compile(
     r"(?:>\s?)*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12} )?"
-    r"[ \t]{0,8}(\[[^\]]{1,60}\]<std(?:out|err)>: ?|\[\d{1,5}\] (?=\s*[#G\d])|\d{1,5}: ?(?=\s))?"
-)
+    r"[ \t]{0,8}(\[[^\]]{1,60}\]<std(?:out|err)>: ?|\[\d{1,5}\] (?=\s*[#G\d])|\d{1,5}: ?(?=\s))?")
 
 GPUS = re.compile(r"GPU ?\d")
 NAMED = re.compile(r"GPU (\d{1,4}): ([^(\n]{1,60}) \(UUID")

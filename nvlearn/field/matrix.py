@@ -166,8 +166,6 @@ def header_of(tokens: list[str]) -> Row | None:
     while first and NAME.fullmatch(tokens[first - 1]):
         first -= 1
     end = next((i for i, token in enumerate(tokens) if token in TAIL), len(tokens))
-    if tokens[end - 1:end + 2] == ["GPU", "NUMA", "ID"]:
-        end -= 1
     names = tokens[first:end]
     if names and names[-1] in TORN:
         names.pop()

@@ -118,8 +118,8 @@ def damage(block: Block, labels: Labels) -> Iterator[Finding]:
         yield found("asymmetric", odd)
 
 
-def faults(links: dict[int, int | None], counts: Counts, fabric: Fabric, stated: Gpu | None
-           ) -> Iterator[Finding]:
+def faults(links: dict[int, int | None], counts: Counts, fabric: Fabric,
+           stated: Gpu | None) -> Iterator[Finding]:
     """Find GPUs with too few links, or with none where others have them."""
     top = fabric.most
     bare, few = [i for i in links if links[i] == 0], [i for i in links if 0 < (links[i] or 0) < top]

@@ -30,5 +30,4 @@ WAYS = {
     "nvlink": Way("#009E73", "#00664A", "#D3EEE4", "none"),
     "nvswitch": Way("#CC79A7", "#8A3B68", "#F6E3ED", "none"),
     "pcie": Way("#8A8F94", "#565B60", "#E6E8E9", "10 5"),
-    "infiniband": Way("#0072B2", "#005A8C", "#D6E8F3", "14 3 3 3"),
-}
+    "infiniband": Way("#0072B2", "#005A8C", "#D6E8F3", "14 3 3 3")}

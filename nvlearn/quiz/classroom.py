@@ -63,9 +63,8 @@ def results(source: Path) -> list[dict[str, Any]]:
     return list(records)
 
 
-def grade_folder(
-    folder: Path, items: Sequence[Item], seed: int | None = None
-) -> tuple[str, list[str]]:
+def grade_folder(folder: Path, items: Sequence[Item],
+                 seed: int | None = None) -> tuple[str, list[str]]:
     """Grade the saved files of a class anew; return a CSV text, and a sentence for each bad file.
 
     A row for each file, a column for each question, and last the wrong option that most chose.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nvlearn import catalog
+from nvlearn.formulas.checks import require
 from nvlearn.topology.graph import Topology
 
 FAR = ("SYS", "SOC")  # across sockets; SOC is what drivers before 2018 print
@@ -17,8 +18,7 @@ SOCKET_RATE = 40e9  # bytes/s one way between two sockets, what NCCL expects of 
 def _graph(gpus: int) -> Any:
     import networkx as nx
 
-    if gpus < 1:
-        raise ValueError(f"A machine needs at least one GPU, not {gpus}.")
+    require(gpus >= 1, f"A machine needs at least one GPU, not {gpus}")
     graph = nx.MultiDiGraph()
     graph.add_nodes_from((f"GPU{i}" for i in range(gpus)), kind="gpu")
     return graph
@@ -26,8 +26,7 @@ def _graph(gpus: int) -> Any:
 
 def _join(graph: Any, a: str, b: str, rate: float, links: int = 1, kind: str = "nvlink") -> None:
     """Lay links between two stations, each one edge in both directions."""
-    if not rate > 0:
-        raise ValueError(f"The link {a}-{b} needs a rate above 0 bytes/s, not {rate}.")
+    require(rate > 0, f"The link {a}-{b} needs a rate above 0 bytes/s, not {rate}")
     for _ in range(links):
         for u, v in ((a, b), (b, a)):
             graph.add_edge(u, v, kind=kind, capacity=float(rate), nominal=float(rate))
@@ -60,10 +59,11 @@ def mesh(matrix: ArrayLike, rate: float, name: str = "mesh", *, relay: bool = Fa
     """
     given = np.asarray(matrix)
     links = given.astype(np.int64)
-    whole = links.shape == links.T.shape and (links == given).all() and (links >= 0).all()
-    if links.ndim != 2 or not whole or (links != links.T).any() or links.diagonal().any():
-        raise ValueError("A mesh is a square, symmetric matrix of link counts with 0 on its "
-                         f"diagonal, not {given.tolist()}.")
+    square = links.ndim == 2 and links.shape == links.T.shape
+    whole = (links == given).all() and (links >= 0).all()
+    require(square and whole and (links == links.T).all() and not links.diagonal().any(),
+            "A mesh is a square, symmetric matrix of link counts with 0 on its diagonal, not "
+            f"{given.tolist()}")
     graph = _graph(len(links))
     for a, b in zip(*np.nonzero(np.triu(links)), strict=True):
         _join(graph, f"GPU{a}", f"GPU{b}", rate, int(links[a, b]))
@@ -93,8 +93,7 @@ def ring(gpus: int, rate: float, *, relay: bool = True) -> Topology:
     >>> ring(8, 25e9).diameter()
     4
     """
-    if gpus < 2:
-        raise ValueError(f"A ring needs at least 2 GPUs, not {gpus}.")
+    require(gpus >= 2, f"A ring needs at least 2 GPUs, not {gpus}")
     onward = np.roll(np.eye(gpus), 1, axis=0)
     return mesh(np.maximum(onward, onward.T), rate, f"ring of {gpus}", relay=relay)
 
@@ -153,8 +152,7 @@ def switched(gpus: int, rate: float, wires: Sequence[int], *, boards: int = 1, t
     >>> switched(8, 25e9, (5, 5, 4, 4)).cut([0])
     450000000000.0
     """
-    if boards < 1 or gpus % boards:
-        raise ValueError(f"{gpus} GPUs do not fill {boards} boards evenly.")
+    require(boards > 0 and gpus % boards == 0, f"{gpus} GPUs do not fill {boards} boards evenly")
     graph = _graph(gpus)
     chips = [f"NVSwitch{i}" for i in range(len(wires) * boards)]
     for i, chip in enumerate(chips):
@@ -272,9 +270,8 @@ def cluster(domain: Topology, domains: int, nic_rate: float, *, nics: int | None
     (8, 200000000000.0)
     """
     count = domain.ranks if nics is None else nics
-    if domains < 1 or not 1 <= count <= domain.ranks:
-        raise ValueError(f"A cluster needs at least 1 domain and 1 to {domain.ranks} NICs in "
-                         f"each, not {domains} and {count}.")
+    require(domains > 0 and 1 <= count <= domain.ranks, "A cluster needs at least 1 domain and 1 "
+            f"to {domain.ranks} NICs in each, not {domains} and {count}")
     graph = _graph(domains * domain.ranks)
     graph.add_node("network", kind="network")
     for d in range(domains):

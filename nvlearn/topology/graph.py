@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nvlearn.formulas.checks import require
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 #: Splitting n GPUs into halves is tried exhaustively up to this n (126 splits for 10).
@@ -61,8 +63,7 @@ class Topology:
         self.graph, self.name, self.relay = graph, name, relay
         self.gpus = [n for n, kind in graph.nodes(data="kind") if kind == "gpu"]
         self.ranks = len(self.gpus)
-        if not self.ranks:
-            raise ValueError(f"{name} has no GPU; add at least one node of kind 'gpu'.")
+        require(self.ranks > 0, f"{name} has no GPU; add at least one node of kind 'gpu'")
         self._routes, self._towards = cache(self._find_routes), cache(self._search)
 
     def __repr__(self) -> str:
@@ -102,8 +103,8 @@ class Topology:
         return np.array([bundle.capacity for bundle in self.bundles])
 
     def _gpu(self, rank: int) -> str:
-        if not 0 <= rank < self.ranks:
-            raise ValueError(f"{self.name} has no GPU {rank}; it has 0 to {self.ranks - 1}.")
+        require(0 <= rank < self.ranks,
+                f"{self.name} has no GPU {rank}; it has 0 to {self.ranks - 1}")
         return str(self.gpus[rank])
 
     # ---- links and hops ----------------------------------------------------------------------
@@ -290,9 +291,8 @@ class Topology:
         import networkx as nx
 
         chosen = {self._gpu(rank) for rank in side}
-        if not 0 < len(chosen) < self.ranks:
-            raise ValueError(f"A cut of {self.name} needs GPUs on both sides; it has {self.ranks}, "
-                             f"and {len(chosen)} were put on one side.")
+        require(0 < len(chosen) < self.ranks, f"A cut of {self.name} needs GPUs on both sides; it "
+                f"has {self.ranks}, and {len(chosen)} were put on one side")
         graph = self.fabric.copy()
         for gpu in self.gpus:
             # An edge without a capacity has no limit.
@@ -327,10 +327,9 @@ class Topology:
         graph = self.graph.copy()
         first, second = self._gpu(a), self._gpu(b)
         keys = list(graph[first].get(second, ()))
-        if not 1 <= (links or 1) <= len(keys):
-            raise ValueError(f"{self.name} has {len(keys)} links between {first} and {second}, so "
-                             f"{'all' if links is None else links} cannot be {word}; see "
-                             "link_matrix().")
+        require(1 <= (links or 1) <= len(keys), f"{self.name} has {len(keys)} links between "
+                f"{first} and {second}, so {'all' if links is None else links} cannot be {word}; "
+                "see link_matrix()")
         for key in keys[:links]:
             for edge in ((first, second, key), (second, first, key)):
                 graph.edges[edge]["capacity"] *= factor
@@ -380,7 +379,6 @@ class Topology:
         >>> ring(4, 25e9).with_slow_link(0, 1, 0.5).cut([0])
         37500000000.0
         """
-        if not 0 < factor <= 1:
-            raise ValueError("A slow link keeps a share above 0 and at most 1 of its bandwidth, "
-                             f"not {factor}; use without_link for a broken one.")
+        require(0 < factor <= 1, "A slow link keeps a share above 0 and at most 1 of its "
+                f"bandwidth, not {factor}; use without_link for a broken one")
         return self._changed(a, b, None, factor, "slow")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nvlearn.formulas.checks import require
 from nvlearn.topology.graph import FloatArray, Topology
 
 Flow = tuple[int, int]
@@ -97,9 +98,8 @@ def loads(topology: Topology, pattern: Iterable[Flow], demand: float = np.inf) -
     """
     flows = list(pattern)
     loops = [flow for flow in flows if flow[0] == flow[1]]
-    if not flows or loops or not demand > 0:
-        raise ValueError(f"A pattern needs flows between two different ranks, got {loops}, and a "
-                         f"demand above 0, got {demand}.")
+    require(bool(flows) and not loops and demand > 0, "A pattern needs flows between two different "
+            f"ranks, got {loops}, and a demand above 0, got {demand}")
     crossings = [(i, link, 1 / len(routes)) for i, ends in enumerate(flows)
                  for routes in [topology.routes(*ends)] for route in routes for link in route]
     flow, link, weight = (np.array(column) for column in zip(*crossings, strict=True))
@@ -151,9 +151,8 @@ def rings(topology: Topology) -> list[Ring]:
     >>> rings(full_mesh(4, 25e9))
     [(0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3)]
     """
-    if not 2 < topology.ranks <= MOST_GPUS:
-        raise ValueError(f"Rings are searched on 3 to {MOST_GPUS} GPUs; {topology.name} has "
-                         f"{topology.ranks}. Search one board of a larger machine.")
+    require(2 < topology.ranks <= MOST_GPUS, f"Rings are searched on 3 to {MOST_GPUS} GPUs; "
+            f"{topology.name} has {topology.ranks}. Search one board of a larger machine")
     joined = topology.link_matrix() > 0
     orders = ((0, *rest) for rest in permutations(range(1, topology.ranks)) if rest[0] < rest[-1])
     return [order for order in orders if joined[order, (*order[1:], 0)].all()]
@@ -186,8 +185,7 @@ def disjoint_rings(topology: Topology, count: int) -> list[tuple[Ring, ...]]:
     >>> len(disjoint_rings(system("DGX-1 V100"), 3))
     13
     """
-    if count < 1:
-        raise ValueError(f"Choose at least one ring, not {count}.")
+    require(count >= 1, f"Choose at least one ring, not {count}")
     found = rings(topology)
     used = np.zeros((len(found), topology.ranks, topology.ranks), dtype=np.int64)
     for matrix, order in zip(used, found, strict=True):
