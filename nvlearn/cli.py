@@ -6,6 +6,8 @@ import json as encoder
 import math
 import os
 import shutil
+import signal
+import stat
 import sys
 import tempfile
 import textwrap
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     plain_streams()
     try:
-        options = vars(parser().parse_args(arguments))
+        options = read_arguments(arguments)
         told, code = options.pop("run")(**options)
         sys.stdout.write(told + "\n" * bool(told))
         sys.stdout.flush()
@@ -49,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except (ValueError, LookupError, OSError) as error:
         told = error.args[0] if isinstance(error, KeyError) and error.args else error
-        if isinstance(error, OSError) and error.filename:
+        if isinstance(error, OSError) and error.filename is not None:
             told = words("cli.file", file=error.filename, reason=error.strerror)
         sys.stderr.write(f"nvlearn: {told}\n")
         return WRONG_INPUT
@@ -101,6 +103,15 @@ READERS = {
     "parameters": within("parameters", count, 1, 1e15), "gpus": within("gpus", int, 2, 1e6),
     "bytes_per_gradient": within("bytes_per_gradient", float, 0.1, 64), "whole": int,
     "compute": within("compute", parse_time, 1e-6, 1e6), "size": within("size", size)}
+
+
+def read_arguments(arguments: Sequence[str] | None) -> dict[str, Any]:
+    """Return the options by name; files of the quiz may stand behind its options as well."""
+    options, more = parser().parse_known_args(arguments)
+    told = vars(options)
+    if more and ("what" not in told or any(word.startswith("-") for word in more)):
+        parser().parse_args(arguments)  # says what is wrong
+    return told | ({"paths": [*told.get("paths", ()), *more]} if more else {})
 
 
 def parser() -> Parser:
@@ -190,6 +201,7 @@ def measure(engine: str | None = None, ranks: int = 2, save: str = "", json: boo
 
     from nvlearn import measure
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the processes, as Ctrl-C does
     plan = measure.Plan(**asked)
     of = len(plan.sizes)  # refuses a wrong plan before anything is started
     target = Path(save or f"nvlearn-measure-{datetime.now():%Y%m%d-%H%M%S}.txt")
@@ -261,8 +273,12 @@ def lessons_folder(package: Path) -> Path:
         return target / "notebooks"
     try:
         with tempfile.TemporaryDirectory(prefix=".nvlearn-course-", dir=".") as half:
-            Path(shutil.copytree(found.parent, f"{half}/course")).rename(target)
-    except shutil.Error as error:  # a list of all files that could not be copied
-        raise OSError(words("cli.not_copied", folder=target, reason=error.args[0][0][2])) from None
+            made = Path(shutil.copytree(found.parent, f"{half}/course"))
+            for path in (made, *made.rglob("*")):  # what was installed may be locked
+                path.chmod(path.stat().st_mode | stat.S_IWUSR)
+            made.rename(target)
+    except OSError as error:  # shutil lists all files that could not be copied
+        reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
+        raise OSError(words("cli.not_copied", folder=target.absolute(), reason=reason)) from None
     print(words("cli.copied", folder=target))
     return target / "notebooks"

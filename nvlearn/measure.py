@@ -211,7 +211,8 @@ def run(engine: str | None, ranks: int, plan: Plan, target: Path, shown: TextIO 
     Ctrl-C ends the processes and closes the file with what there is. A file that exists is not
     touched, and an empty one does not stay. ValueError or OSError says what lacks or what failed.
     """
-    formulas.require(2 <= ranks <= 1024, words("measure.ranks", ranks=ranks))
+    most = max(16, 4 * (os.cpu_count() or 1))
+    formulas.require(2 <= ranks <= most, words("measure.ranks", ranks=ranks, most=most))
     made = command(choose(engine), ranks, plan)
     formulas.require(not target.exists(), words("measure.exists", file=target))
     try:

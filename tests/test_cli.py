@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import types
@@ -18,6 +19,7 @@ import pytest
 from field_cases import HERE, numbered
 
 from nvlearn import cli, data
+from nvlearn.quiz import bank
 
 AS_PRINTED = "093bda21863d6a1473b77078b55e938bbb34aeffe5ee59d4750c2e1f81eb995b"
 COMMAND = [sys.executable, "-m", "nvlearn"]
@@ -198,10 +200,13 @@ def test_lab_copies_the_packaged_lessons_once(
         (package / "course" / name).parent.mkdir(parents=True)
         (package / "course" / name).write_text("as packed", encoding="utf-8")
     older.mkdir()
+    for path in (package / "course", *(package / "course").rglob("*")):
+        path.chmod(path.stat().st_mode & ~0o222)  # as in an installation shared by many
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(data, "__file__", str(package / "data" / "__init__.py"))
     made = cli.lessons_folder(package)
     assert made == Path(f"nvlearn-course-{cli.__version__}", "notebooks")
+    assert all(path.stat().st_mode & stat.S_IWUSR for path in (made, *made.rglob("*")))
     (made / "01_a.ipynb").write_text("as the learner left it", encoding="utf-8")
     assert cli.lessons_folder(package) == made
     assert (made / "01_a.ipynb").read_text(encoding="utf-8") == "as the learner left it"
@@ -218,14 +223,14 @@ def test_lessons_that_cannot_be_copied_are_told_in_one_sentence_and_leave_nothin
         (package / "course" / name).mkdir(parents=True)
     (package / "course" / "quizzes" / "schema.json").touch()
 
-    def full(_source: Path, target: str) -> str:
+    def full(_source: Path, target: str) -> None:
         Path(target).mkdir()
         raise shutil.Error([("a", "b", "No space left on device"), ("c", "d", "the same again")])
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(data, "__file__", str(package / "data" / "__init__.py"))
     monkeypatch.setattr(shutil, "copytree", full)
-    with pytest.raises(OSError, match=r"nvlearn-course-.*: No space left on device$"):
+    with pytest.raises(OSError, match=r"nvlearn-course-.*: No space left on device; start"):
         cli.lessons_folder(package)
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
@@ -334,3 +339,28 @@ def test_a_closed_input_is_an_empty_one() -> None:
     line = f"{shlex.quote(sys.executable)} -m nvlearn read - <&-"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_files_of_the_quiz_may_stand_behind_its_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["quiz", "grade", "--seed", "7", str(tmp_path)]) == 2
+    assert "holds no .json file" in capsys.readouterr().err
+    for wrong in (["quiz", "progress", "--speed", "3"], ["demo", "x"]):
+        with pytest.raises(SystemExit) as leave:
+            cli.main(wrong)
+        assert leave.value.code == 2
+        assert "unrecognized arguments" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["moodle", "grade"])
+def test_a_bank_of_ones_own_that_would_fail_is_refused_in_one_sentence(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (bank.folder() / "02.yaml").read_text(encoding="utf-8")
+    own, folder = tmp_path / "own.yaml", [str(tmp_path)] if command == "grade" else []
+    own.write_text(text.replace("args: {", "args: {nonsense: 1, ", 1), encoding="utf-8")
+    assert cli.main(["quiz", command, "--bank", str(own), *folder]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("nvlearn: ")
+    assert said.count("\n") == 1

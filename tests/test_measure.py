@@ -128,7 +128,8 @@ def test_json_is_what_read_gives(tmp_path, capsys):
 
 
 @mpi
-def test_ctrl_c_ends_all_processes_and_keeps_what_was_measured(tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_all_processes_and_keeps_what_was_measured(how, tmp_path):
     target = tmp_path / "log"
     made = [sys.executable, "-m", "nvlearn", "measure", "--to", "16GiB", "--repeat", "1000"]
     with subprocess.Popen(
@@ -140,7 +141,7 @@ def test_ctrl_c_ends_all_processes_and_keeps_what_was_measured(tmp_path):
             assert time.monotonic() < patience
             assert running.poll() is None
             time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(how)
         out, said = running.communicate(timeout=30)
     assert (running.returncode, said) == (130, "")
     rows = len(cells(target.read_text()))
@@ -187,6 +188,7 @@ def test_processes_that_fail_are_told_with_their_last_words(tmp_path, monkeypatc
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["--ranks", "1"], "1 processes were asked for"),
+    (["--ranks", "1000000"], "are the most (4 for each core"),
     (["--from", "2"], "at least 4"),
     (["--from", "1GB", "--to", "1MB"], "not below it"),
     (["--repeat", "0"], "0 timed calls"),

@@ -117,6 +117,7 @@ def write(path: Path, **changes: object) -> Path:
     ("changes", "field"),
     [
         ({"kind": "essay"}, "kind"),
+        ({"hints": [{"en": 5}]}, "texts"),
         ({"level": "nightmare"}, "level"),
         ({"answer": "z"}, "answer"),
         ({"answer": None}, "answer"),
@@ -163,6 +164,7 @@ def test_a_sound_question_of_ones_own_has_no_fault(tmp_path: Path) -> None:
     ({"prompt": {"en": "How far is {town}?"}}, "says {town}, but its field draw has no town"),
     ({"slips": [{"code": "same", "times": 1.0, "reason": {"en": "?"}}]}, "slip same gives"),
     ({"factor": 1e400}, "cannot be graded with"),
+    ({"draw": {key: [-3] for key in NUMBERS[0].number["draw"]}}, "cannot be graded with"),
 ])  # fmt: skip
 def test_a_question_that_would_fail_when_asked_is_told_by_the_check(
     changes: dict[str, object], said: str, tmp_path: Path
@@ -175,6 +177,10 @@ def test_a_question_that_would_fail_when_asked_is_told_by_the_check(
     assert len(faults) == 1
     assert said in faults[0]
     assert faults[0].startswith(str(path))
+    if "id" not in changes:  # whoever reads the file, in a notebook or to grade, is told as well
+        with pytest.raises(BankError) as caught:
+            bank.read(path)
+        assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("text", [
@@ -200,6 +206,7 @@ def test_an_unknown_id_is_told_with_known_ones(id: str) -> None:
 @pytest.mark.parametrize(("text", "said"), [
     ("\ta: 1", "is not a question file"),
     ("a: &x [1]\nb: *x", "aliases"),
+    ("lesson: 1\nlesson: 2\nitems: []", "a name stands twice in the entry that begins in line 1"),
     ("[" * 3000, "is not a question file"),
     (b"\xff\xfe".decode("latin-1"), "is not a question file"),
     ("", "is not a question file"),

@@ -21,9 +21,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_recorded_is_read_in_order(home: Path) -> None:
-    ledger.record("prediction", id="a", guess=1.5)
-    ledger.record("answer", id="b", text="你好\n")
-    ledger.record("prediction", id="c")
+    ledger.record("prediction", id="a", guess=1.5, truth=3)
+    ledger.record("answer", id="b", score=1, text="你好\n")
+    ledger.record("prediction", id="c", guess=0, truth=3)
     assert [entry["id"] for entry in ledger.read("prediction")] == ["a", "c"]
     assert ledger.read()[1]["text"] == "你好\n"
     assert ledger.read().torn == []
@@ -43,12 +43,12 @@ def test_a_home_that_is_a_file_is_told_and_not_taken_for_an_empty_one(home: Path
 
 
 def test_a_torn_line_is_kept_aside_and_the_next_record_stands_alone(home: Path) -> None:
-    ledger.record("answer", id="whole")
+    ledger.record("answer", id="whole", score=1)
     with (home / "ledger.jsonl").open("ab") as file:
         file.write('{"kind": "answer", "id": "torn", "text": "你'.encode()[:-1])
     assert [entry["id"] for entry in ledger.read()] == ["whole"]
     assert "Line 2" in ledger.read().torn[0]
-    ledger.record("answer", id="next")
+    ledger.record("answer", id="next", score=0.5)
     read = ledger.read("answer")
     assert [entry["id"] for entry in read] == ["whole", "next"]
     assert len(read.torn) == 1
@@ -66,7 +66,7 @@ def test_a_line_that_is_json_but_no_record_is_named(home: Path) -> None:
 def test_two_kernels_that_write_at_once_lose_nothing() -> None:
     code = (
         "from nvlearn.quiz import ledger\n"
-        "for i in range(200): ledger.record('answer', id=i, text='x' * 300)"
+        "for i in range(200): ledger.record('answer', id=str(i), score=1, text='x' * 300)"
     )
     writers = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
     assert [writer.wait() for writer in writers] == [0, 0]

@@ -126,6 +126,11 @@ BROKEN = [
     '{"format": "nvlearn results 1", "records": [3]}',
     "\x00\xff",
     '{"format": "nvlearn results 1", "records": [{"kind": "answer", "at": "x", "id": 3}]}',
+    '{"format": "nvlearn results 1", "records": [{"kind": "answer", "at": "x", "id": "02-01"}]}',
+    '{"format": "nvlearn results 1", "records": [{"kind": "note", "at": "x", "is": NaN}]}',
+    '{"format": "nvlearn results 1", "records": [{"kind": "note", "at": "\\ud800"}]}',
+    '{"format": "nvlearn results 1", "records": [{"kind": "answer", "at": "x", "id": "02-01", '
+    '"score": "1"}]}',
     "[" * 100_000,
 ]
 
@@ -145,7 +150,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     source = tmp_path / "theirs.json"
     with source.open("wb") as file:
         file.truncate((1 << 24) + 1)
-    with pytest.raises(ValueError, match=r"theirs\.json is damaged"):
+    with pytest.raises(ValueError, match=r"theirs\.json is larger than 16 MB"):
         classroom.load(source)
     for read in (bank.read, bank.check):
         with pytest.raises(ValueError, match="larger than 16 MB"):
@@ -224,7 +229,7 @@ def test_a_class_is_graded_anew_into_one_table(tmp_path: Path) -> None:
     results(tmp_path / "=cmd.json", {SINGLE.id: None})
     (tmp_path / "dee.json").write_text("half a fi")
     rows, bad = graded(tmp_path)
-    assert list(rows) == ["cmd", "ada", "bo", "cy", "most chosen wrong option"]
+    assert list(rows) == ["'=cmd", "ada", "bo", "cy", "most chosen wrong option"]
     assert [rows[n][SINGLE.id] for n in ("ada", "bo", "cy")] == ["1.0", "0.0", "0.0"]
     assert (rows["ada"]["total"], rows["bo"]["total"]) == ("2.0", "0.0")
     assert rows["most chosen wrong option"][SINGLE.id] == f"{wrong} (2)"
@@ -244,6 +249,32 @@ def test_a_class_with_a_seed_counts_only_its_own_numbers(tmp_path: Path) -> None
         ": 1 of its answers are to these questions with another seed, and were not counted",
         " answers none of these questions; look at --bank",
     ]
+
+
+def test_a_look_at_the_questions_with_another_seed_takes_no_answer_away(tmp_path: Path) -> None:
+    truth = answers.compute(NUMBER.number, **NUMBER.values(7))
+    given = truth / units.base_unit(NUMBER.number["unit"])[0]
+    records = [
+        {"kind": "answer", "at": "x", "id": NUMBER.id, "seed": seed, "answer": said, "score": 0}
+        for seed, said in [(7, 1), (7, given), (0, 1)]
+    ]
+    written = {"format": classroom.FORMAT, "records": records}
+    (tmp_path / "ada.json").write_text(json.dumps(written), encoding="utf-8")
+    rows, bad = graded(tmp_path, seed=7)
+    assert (rows["ada"][NUMBER.id], bad) == ("1.0", [])
+
+
+def test_a_torn_line_is_told_with_the_progress() -> None:
+    quiz.answer(SINGLE.id, SINGLE.answer)
+    with (ledger.folder() / ledger.NAME).open("a", encoding="utf-8") as file:
+        file.write('{"kind": "answer", "id": "02-0')
+    assert "Line 2 of" in session.progress()
+
+
+@pytest.mark.parametrize("name", ["=cmd()", "+1", "-anna", "@x", " =HYPERLINK(1)", "\t=cmd"])
+def test_no_cell_of_a_table_is_a_formula(name: str) -> None:
+    text = classroom.table(["learner", "total"], [{"learner": name, "total": 1}])
+    assert text.splitlines()[1] == f"'{name},1"
 
 
 def test_a_folder_without_results_is_told(tmp_path: Path) -> None:

@@ -19,13 +19,13 @@ def read_text(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def small_text(path: Path) -> str:
-    """Return the text of a file from elsewhere; ValueError if no honest one is as large."""
+def small_file(path: Path) -> bytes:
+    """Return the bytes of a file from elsewhere; ValueError if no honest one is as large."""
     with path.open("rb") as source:
         raw = source.read((1 << 24) + 1)
     if len(raw) > 1 << 24:
         raise ValueError(f"{path} is larger than 16 MB and was not read; hand in a smaller file.")
-    return raw.decode("utf-8-sig")
+    return raw
 
 
 def write_whole(path: Path, text: str, *ends: str) -> Path:

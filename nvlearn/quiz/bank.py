@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from itertools import combinations, islice, pairwise, product
+from itertools import chain, combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,12 +47,20 @@ class Item:
         fine = {
             "kind": self.kind in KINDS, "level": self.level in LEVELS, "topic": self.topic,
             "prompt": self.prompt.get(FALLBACK), "hints": self.hints,
+            "texts": all(isinstance(said, str) for text in self.texts for said in text.values()),
             "options": len(keys) == len(set(keys)) and bool(keys) == (self.kind != "number"),
             "answer": set(self.answer) <= set(keys) and bool(self.answer) == bool(keys) and (
                 len(set(self.answer)) == counts.get(self.kind, len(self.answer))),
             "formula": self.kind != "number" or self.number.get("formula") in FORMULAS}
         if wrong := [name for name in fine if not fine[name]]:
             raise BankError(words("bank.field", id=self.id, field=wrong[0]))
+
+    @property
+    def texts(self) -> list[Text]:
+        """All texts of the question: what is asked, hints, options, reasons."""
+        parts = [option[part] for option in self.options for part in ("text", "reason")]
+        slips = [slip["reason"] for slip in self.number.get("slips", ())]
+        return [self.prompt, self.why, *self.hints, *parts, *slips]
 
     @property
     def keys(self) -> list[str]:
@@ -77,19 +85,30 @@ def parsed(path: Path) -> Any:
     """Return what a YAML file holds; BankError names the file and what is wrong with it."""
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Once(loader):  # type: ignore[misc]  # YAML itself lets the last of two keys win
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [key.value for key, _ in node.value]
+            require(len(keys) == len({*keys}), words("bank.key", line=node.start_mark.line + 1))
+            return super().construct_mapping(node, deep)
+
     try:
-        text = data.small_text(path)
+        text = data.small_file(path).decode("utf-8-sig")
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, loader)):
             raise ValueError(words("bank.alias"))  # a few of them can stand for gigabytes
-        return yaml.load(text, loader)
+        return yaml.load(text, Once)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BankError(words("bank.form", file=path, error=" ".join(str(error).split()))) from None
+        said = " ".join(str(error).split()).rstrip(".")
+        raise BankError(words("bank.form", file=path, error=said)) from None
 
 
 def read(path: Path) -> list[Item]:
-    """Read one file of the bank; BankError names file, question and field."""
-    return questions(path, parsed(path))
+    """Read a file of one's own; BankError names file, question and field, or what it lacks."""
+    items = questions(path, parsed(path))
+    for fault in chain.from_iterable(map(trial, items)):
+        raise BankError(f"{path}: {fault}")
+    return items
 
 
 def questions(path: Path, found: Any) -> list[Item]:
@@ -123,7 +142,8 @@ def folder() -> Path:
 @cache
 def lesson(number: int) -> tuple[Item, ...]:
     """Return the questions of a lesson."""
-    return tuple(read(folder() / f"{number:02}.yaml"))
+    path = folder() / f"{number:02}.yaml"
+    return tuple(questions(path, parsed(path)))
 
 
 def everything() -> Iterator[Item]:
@@ -165,10 +185,7 @@ def check(path: Path) -> tuple[int, list[str]]:
 def trial(item: Item) -> Iterator[str]:
     """Yield what a question's form does not show: lost words, and numbers that cannot be graded."""
     draw = item.number.get("draw", {})
-    texts = [item.prompt, item.why, *item.hints]
-    texts += [slip["reason"] for slip in item.number.get("slips", ())]
-    texts += [option[part] for option in item.options for part in ("text", "reason")]
-    said = " ".join(said for text in texts for said in text.values())
+    said = " ".join(said for text in item.texts for said in text.values())
     for name in sorted({*re.findall(r"{(.*?)}", said)} - {*draw}):
         yield words("bank.placeholder", id=item.id, name=name)
     for values in islice(product(*draw.values()), TRIED * (item.kind == "number")):

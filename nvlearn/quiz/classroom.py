@@ -11,14 +11,14 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from nvlearn import answers, units
-from nvlearn.data import small_text, write_whole
+from nvlearn.data import small_file, write_whole
 from nvlearn.formulas import require
 from nvlearn.i18n import words
 from nvlearn.quiz import ledger
 from nvlearn.quiz.bank import Item, grade
 from nvlearn.quiz.session import latest
 
-FORMAT = "nvlearn results 1"
+FORMAT, FORMULA = "nvlearn results 1", ("=", "+", "-", "@")
 
 
 def save(target: Path | str) -> int:
@@ -36,7 +36,9 @@ def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     page = io.StringIO()
     made = csv.DictWriter(page, columns, lineterminator="\n")
     made.writeheader()
-    made.writerows(rows)
+    for row in rows:  # a text that begins so would be a formula in a spreadsheet
+        made.writerow({key: f"'{cell}" if str(cell).lstrip()[:1] in FORMULA else cell
+                       for key, cell in row.items()})
     return page.getvalue()
 
 
@@ -51,12 +53,12 @@ def load(source: Path | str) -> int:
 
 def results(source: Path) -> list[dict[str, Any]]:
     """Return the records of a saved file; ValueError names a file that is damaged or foreign."""
+    raw = small_file(source)
     try:
-        found = json.loads(small_text(source))
+        found = json.loads(raw.decode("utf-8-sig"))
         records = found["records"]
-        if found["format"] != FORMAT or not all(
-                isinstance(r["kind"], str) and isinstance(r["at"], str) and (
-                    r["kind"] != "answer" or isinstance(r["id"], str)) for r in records):
+        json.dumps(records, ensure_ascii=False, allow_nan=False).encode()  # what a ledger holds
+        if found["format"] != FORMAT or not all(map(ledger.sound, records)):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError(words("quiz.damaged", file=source, format=FORMAT)) from None
@@ -77,21 +79,20 @@ def grade_folder(folder: Path, items: Sequence[Item],
     require(bool(files), words("quiz.no_files", folder=folder))
     for source in files:
         try:
-            last = latest(results(source))
+            records = results(source)
         except (ValueError, OSError) as error:
             bad.append(str(error))
             continue
-        row: dict[str, Any] = {"learner": source.stem.lstrip("=+-@")}  # no formula in a spreadsheet
-        answered = known.keys() & last.keys()
-        for id in answered:
-            given = last[id].get("seed", 0)
-            if seed in (None, given) and isinstance(given, int):
-                found = grade(known[id], last[id].get("answer"), given)
-                row[id] = round(found.score, 3)
-                wrong[id].update(key for key in found.chosen if key not in known[id].answer)
-        if left := [id for id in answered if id not in row]:
+        row: dict[str, Any] = {"learner": source.stem}
+        asked = latest(records).keys() & known.keys()
+        counted = latest(r for r in records if seed in (None, r.get("seed", 0)))
+        for id in asked & counted.keys():
+            found = grade(known[id], counted[id].get("answer"), counted[id].get("seed", 0))
+            row[id] = round(found.score, 3)
+            wrong[id].update(key for key in found.chosen if key not in known[id].answer)
+        if left := [id for id in asked if id not in row]:
             bad.append(words("quiz.uncounted", file=source, count=len(left), seed=seed))
-        elif not answered:
+        elif not asked:
             bad.append(words("quiz.none_counted", file=source))
         rows.append({**row, "total": round(sum(row.get(id, 0) for id in known), 3)})
     most = {id: " ".join(f"{key} ({n})" for key, n in c.most_common(1)) for id, c in wrong.items()}

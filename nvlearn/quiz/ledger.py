@@ -5,12 +5,25 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from nvlearn.i18n import words
 
 NAME = "ledger.jsonl"
+
+
+NUMBERS = {"answer": ("score",), "prediction": ("guess", "truth")}
+
+
+def sound(entry: Any) -> bool:
+    """Tell whether a record has what the course reads in one of its kind."""
+    if not isinstance(entry, dict) or not isinstance(kind := entry.get("kind"), str):
+        return False
+    numbers = [entry.get(name) for name in NUMBERS.get(kind, ())]
+    named = isinstance(entry.get("id", ""), str) and isinstance(entry.get("at"), str)
+    return named and all(isinstance(n, int | float) and isfinite(n) for n in numbers)
 
 
 class Records(list[dict[str, Any]]):
@@ -76,10 +89,11 @@ def read(kind: str | None = None) -> Records:
     for number, line in enumerate(written.split(b"\n"), start=1):
         try:
             entry = json.loads(line)
-            if kind in (None, entry["kind"]) and isinstance(entry.get("id", ""), str | int):
-                records.append(entry)
-        except (ValueError, TypeError, KeyError):
+            if not sound(entry):
+                raise ValueError
+            records += [entry] * (kind in (None, entry["kind"]))
+        except ValueError:
             shown = line[:40].decode("utf-8", "replace")
-            told = f"Line {number} of {source} is torn and was left out: {shown!r}."
+            told = words("quiz.torn", number=number, file=source, seen=repr(shown))
             records.torn += [told] if line.strip() else []
     return records

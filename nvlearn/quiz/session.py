@@ -94,11 +94,12 @@ def latest(records: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]
 
 def progress() -> Told:
     """Say how far the learner is: by lesson, then by topic."""
-    last = latest(ledger.read())
+    records = ledger.read()
+    last = latest(records)
     lessons = [words("quiz.progress.lesson", lesson=f"{n:02}", **tally(bank.lesson(n), last))
                for n in bank.LESSONS]
     return Told("\n".join([
-        words("quiz.progress.head"), *lessons, *report([*bank.everything()])]))
+        words("quiz.progress.head"), *lessons, *report([*bank.everything()]), *records.torn]))
 
 
 def report(items: Collection[Item]) -> list[str]:
