@@ -234,7 +234,7 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
     else:
         own = questions.read(Path(bank)) if bank else list(questions.everything())
         if what == "moodle":
-            told = classroom.moodle(own, seed or 0).decode()
+            told = classroom.moodle(own, seed or 0)
         else:
             told, faults = classroom.grade_folder(files[0], own, seed)
     sys.stderr.write("".join(f"{fault}\n" for fault in faults))

@@ -4,14 +4,12 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
 
 from nvlearn import answers, units
-from nvlearn.data import small_file, write_whole
+from nvlearn.data import read_text, small_file, write_whole
 from nvlearn.formulas import require
 from nvlearn.i18n import words
 from nvlearn.quiz import ledger
@@ -100,66 +98,14 @@ def grade_folder(folder: Path, items: Sequence[Item],
     return table(["learner", *known, "total"], rows), bad
 
 
-# ---- Moodle --------------------------------------------------------------------------------------
-
-
-def moodle(items: Sequence[Item], seed: int = 0) -> bytes:
+def moodle(items: Sequence[Item], seed: int = 0) -> str:
     """Return questions as Moodle XML: multichoice, numerical and ordering."""
-    quiz = element("quiz", *(question(item, seed) for item in items))
-    ElementTree.indent(quiz)
-    return bytes(ElementTree.tostring(quiz, encoding="utf-8", xml_declaration=True))
+    from jinja2 import Environment  # only a teacher needs it
 
+    def value_of(item: Item) -> float:
+        value = answers.compute(item.number, **item.values(seed))
+        return value / units.base_unit(item.number["unit"])[0]
 
-def element(tag: str, *content: Element | str, **attributes: str) -> Element:
-    """Return an element that holds others, or a text."""
-    made = Element(tag, attributes)
-    made.text = "".join(part for part in content if isinstance(part, str)) or None
-    made.extend(part for part in content if not isinstance(part, str))
-    return made
-
-
-def said(tag: str, text: str) -> Element:
-    """Return an element of Moodle's that holds plain text."""
-    return element(tag, element("text", text), format="plain_text")
-
-
-def question(item: Item, seed: int) -> Element:
-    """Return one question."""
-    kind = {"number": "numerical", "order": "ordering"}.get(item.kind, "multichoice")
-    name = element("name", element("text", f"{item.id} ({item.level}, {item.topic})"))
-    parts = [name, said("questiontext", item.say(item.prompt, seed))]
-    if item.why:
-        parts.append(said("generalfeedback", item.say(item.why, seed)))
-    parts += numerical(item, seed) if item.kind == "number" else choices(item)
-    parts += [said("hint", item.say(hint, seed)) for hint in item.hints]
-    return element("question", *parts, type=kind)
-
-
-def choices(item: Item) -> Iterator[Element]:
-    """Yield how to choose, then the options, each with its share of the points and its reason."""
-    order, options = item.kind == "order", {option["key"]: option for option in item.options}
-    if order:
-        yield element("layouttype", "VERTICAL")
-        yield element("selecttype", "ALL")
-        yield element("gradingtype", "ALL_OR_NOTHING")
-    else:
-        yield element("single", str(item.kind == "single").lower())
-    share = 100 / len(item.answer)
-    least = 0 if item.kind == "single" else -share
-    for rank, key in enumerate(item.answer if order else options, 1):
-        points = rank if order else share if key in item.answer else least
-        made = said("answer", item.say(options[key]["text"]))
-        made.set("fraction", f"{points:.7g}")
-        made.append(said("feedback", item.say(options[key]["reason"])))
-        yield made
-
-
-def numerical(item: Item, seed: int) -> Iterator[Element]:
-    """Yield the value with its tolerance, then the unit."""
-    unit, wide = item.number["unit"], item.number["tolerance"]
-    value = answers.compute(item.number, **item.values(seed)) / units.base_unit(unit)[0]
-    yield element("answer", element("text", f"{value:.10g}"),
-                  element("tolerance", f"{abs(value) * wide:.6g}"), fraction="100")
-    if unit:
-        shown = element("unit", element("multiplier", "1"), element("unit_name", unit))
-        yield element("units", shown)
+    made = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    page = made.from_string(read_text("moodle.xml.jinja"))
+    return page.render(items=items, seed=seed, value_of=value_of)
