@@ -6,8 +6,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _MODULES = (
-    "answers", "catalog", "cli", "collectives", "errata", "exercises", "explorers", "field",
-    "figures", "formulas", "i18n", "nccl", "provenance", "quiz", "topology", "training", "units")
+    "answers", "catalog", "cli", "collectives", "data", "errata", "exercises", "explorers",
+    "field", "figures", "formulas", "i18n", "nccl", "provenance", "quiz", "topology", "training",
+    "units")
 
 
 def __getattr__(name: str) -> Any:

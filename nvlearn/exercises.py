@@ -99,6 +99,8 @@ def check_schedule(plan: Schedule) -> Check:
 
     Each rank's array says, chunk by chunk, whose parts it holds; a broadcast starts at rank 0.
     """
+    if not isinstance(plan, Schedule):
+        return Check(False, words("schedule.none", got=repr(plan)[:60]))
     if plan.collective == "all_to_all" and plan.chunks != plan.ranks:
         return Check(False, words("schedule.chunks", name=plan.name, ranks=plan.ranks))
     marks = np.zeros((plan.ranks, plan.chunks, plan.ranks), dtype=np.int64)
@@ -181,7 +183,7 @@ def check_mystery(id: str, fabric: object = ..., findings: object = ...,
     if abs(given - whole) > 0.02 * whole:
         slip = answers.slip(given, whole, {"as_it_is": now}, 0.02, "GB/s", "one way")
         wrong.insert(0, f"gb_per_s: {answers.slip_sentence(slip) or words('mystery.rate')}")
-    if joined and fabric != joined:
+    if joined and str(fabric).lower() != joined:
         wrong.insert(0, words(f"mystery.fabric_{joined}"))
     lines = wrong or [document.in_words() for document in documents]
     return Check(not wrong, "\n".join([words(f"mystery.{'wrong' if wrong else 'right'}"), *lines]))

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 from xml.etree import ElementTree
 
@@ -139,6 +140,20 @@ def test_slider_and_box_are_one_control() -> None:
     assert links.slider.value == 5
     assert links.box.description
     assert not links.slider.readout
+
+
+@pytest.mark.parametrize(("typed", "taken"), [
+    (2.5, 2), (2.4, 2), (1e9, 36), (-5.0, 1), (12.0, 12)])
+def test_a_whole_number_is_what_the_box_shows(typed: float, taken: int) -> None:
+    explorer = bandwidth_explorer()
+    links = explorer.controls["links"]
+    assert isinstance(links, NumberControl)
+    links.box.value = typed
+    assert links.box.value == links.value == explorer.values["links"] == taken
+    assert type(explorer.values["links"]) is int
+    assert links.slider.value == taken - 1
+    assert "1 to 36" in links.box.tooltip
+    assert explorer.error is None
 
 
 def test_a_value_between_two_steps_stays_as_it_was_typed() -> None:
@@ -277,13 +292,16 @@ def test_the_paste_box_opens_on_a_fault_and_reads_every_sample() -> None:
 
 def test_the_paste_box_says_of_a_strange_text_what_is_wrong_and_renders_nothing_of_it() -> None:
     box = paste_box()
-    before = box.picture
+    assert "nvlearn.data.printout('off_fabric')" in unescape(box.code_box.value)
     box.controls["text"].holder.value = '<img src=x onerror="alert(1)">'
-    assert "No printout was found" in box.told.value
-    assert "<img" not in box.told.value
-    assert box.picture is before
+    assert "No printout was found" in box.sentence_box.value
+    assert "GPU2" not in box.sentence_box.value + box.picture.svg  # the machine of before is gone
+    assert "<img" not in box.sentence_box.value
+    assert box.error is None
+    assert 'open("FILE")' in unescape(box.code_box.value)
     box.controls["gpu"].holder.value = "<b>H900</b>"
-    assert "<b>" not in box.told.value
+    assert "No GPU is called" in box.sentence_box.value
+    assert "<b>" not in box.sentence_box.value
 
 
 def test_hostile_words_of_a_printout_are_never_html() -> None:

@@ -133,7 +133,7 @@ def test_a_train_of_nothing_is_refused(lanes: int, rate: float, links: int) -> N
 def test_the_timeline_says_whether_the_link_shows() -> None:
     hidden, seen = step_timeline(demo_rows()), step_timeline(demo_rows(compute=0.2))
     assert texts(hidden)[0].startswith("Overlapped, every step takes 0.800 s")
-    assert "2 of 8 links" in texts(seen)[0]
+    assert "links show (2 of 8)" in texts(seen)[0]
     assert hidden.height == seen.height
     assert "0.854 s  ·  6.4% waiting" in texts(hidden)
 

@@ -65,10 +65,10 @@ def test_calibration_tells_right_ones_slips_and_the_rest() -> None:
     picture = calibration([
         record("a", 2.0, "both_ways"), record("b", 1.05), record("c", 0.3),
         record("d", 1e4, "bits"), record("e", 2.0, "both_ways"),
-        record("zero", 0.0), record("none", None)])
-    assert picture.data["kinds"] == ["slip", "right", "off", "slip", "slip"]
-    assert "Predictions: 5; right: 1; slips with a name: 3." in picture.description
-    assert "2 of 5: That looks like both directions" in picture.description
+        record("zero", 0.0), record("none", None), record("a", 1.0), record("e", 1.0)])
+    assert picture.data["kinds"] == ["slip", "right", "off", "slip", "slip", "off"]
+    assert "First guesses: 6; right: 1; slips with a name: 3." in picture.description
+    assert "2 of 6: That looks like both directions" in picture.description
 
 
 def test_calibration_without_predictions_says_so() -> None:

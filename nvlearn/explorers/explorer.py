@@ -20,6 +20,8 @@ from nvlearn.figures.drawing import Picture
 from nvlearn.i18n import words
 
 WIDE = {"description_width": "210px"}
+ONE_LINE = "white-space:nowrap;overflow-x:auto"
+LINE_BY_LINE = "<style>.nv-explorer textarea{white-space:pre;overflow-x:auto}</style>"
 LOOK = "margin:0.4em 0;max-width:960px;line-height:1.3;white-space:pre-wrap"
 
 
@@ -105,6 +107,19 @@ class Control:
     samples: Sequence[Any] = ()
     row: widgets.DOMWidget | None = None
 
+    @property
+    def value(self) -> Any:
+        """What it holds."""
+        return self.holder.value
+
+
+class WholeText(widgets.BoundedFloatText):
+    """A box for a whole number; ipywidgets' own takes 1e9 for 19 and 2.5 for 25."""
+
+    @traitlets.validate("value")
+    def _validate_value(self, proposal: Any) -> float:
+        return float(round(super()._validate_value(proposal)))
+
 
 class NumberControl(Control):
     """A number: a box that carries the label, and a slider beside it.
@@ -116,10 +131,11 @@ class NumberControl(Control):
     def __init__(self, name: str, label: str, low: float, high: float, step: float,
                  start: float) -> None:
         """Make the pair of widgets; whole numbers if `start` is an int."""
-        kind = type(start)
-        box = widgets.BoundedIntText if kind is int else widgets.BoundedFloatText
+        self.kind = kind = type(start)
+        box = WholeText if kind is int else widgets.BoundedFloatText
         self.box = box(
-            value=start, min=low, max=high, description=label,
+            value=start, min=low, max=high, step=step, description=label,
+            tooltip=f"{label}: {low:g} to {high:g}",
             style={"description_width": "280px"}, layout={"width": "390px"})
         self.slider = widgets.IntSlider(
             value=round((start - low) / step), min=0, max=round((high - low) / step),
@@ -128,8 +144,14 @@ class NumberControl(Control):
             lambda count: kind(round(low + count * step, 9)),
             lambda number: round((number - low) / step))
         traitlets.link((self.slider, "value"), (self.box, "value"), steps)
+        ends = [low, kind((low + high) / 2), high]
         pair = widgets.HBox([self.box, self.slider], layout={"flex_flow": "row wrap"})
-        super().__init__(name, self.box, [low, kind((low + high) / 2), high], pair)
+        super().__init__(name, self.box, ends, pair)
+
+    @property
+    def value(self) -> Any:
+        """The number, whole if it opened so."""
+        return self.kind(self.box.value)
 
 
 def choice(section: str, name: str, keys: Sequence[Any], start: Any) -> Control:
@@ -196,7 +218,7 @@ class Explorer(Box):
     @property
     def values(self) -> dict[str, Any]:
         """The value of every control, by name."""
-        return {name: control.holder.value for name, control in self.controls.items()}
+        return {name: control.value for name, control in self.controls.items()}
 
     @property
     def preset(self) -> str | None:
@@ -252,7 +274,7 @@ class Explorer(Box):
     def _say(self, _event: Any) -> None:
         self.sentence_box.value = paragraph(self.picture.description, height="6.5em")
         line = f"{words('explorer.code')} <code>{escape(self.code(**self.values))}</code>"
-        self.code_box.value = f'<div style="white-space:nowrap;overflow-x:auto">{line}</div>'
+        self.code_box.value = f'{LINE_BY_LINE}<div style="{ONE_LINE}">{line}</div>'
         self.preset_buttons.value = self.preset
 
     def still(self) -> tuple[str, str]:

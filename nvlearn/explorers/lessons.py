@@ -189,8 +189,12 @@ def machine(name: str, state: str) -> topology.Topology:
         tree = topology.pcie_tree(GPUS, catalog.pcie(name).raw.one_way, name=f"PCIe {name}")
         return ByHost(tree.graph, tree.name) if state == "host" else tree
     made = city(name) if name in ("mesh", "full") else topology.system(name)
-    neighbour = "GPU3" if name in ("mesh", "full") else "NVSwitch0"
-    return slowed(made, 0, "GPU0", neighbour) if state == "broken" else made
+    return slowed(made, 0, "GPU0", neighbour(name)) if state == "broken" else made
+
+
+def neighbour(name: str) -> str:
+    """Return who is cut off from GPU 0 where a machine is broken."""
+    return "GPU3" if name in ("mesh", "full") else "NVSwitch0"
 
 
 @cache
@@ -210,7 +214,8 @@ def road_picture(name: str, traffic: str, state: str) -> Picture:
     loads = topology.loads(made, flows)
     way = " → ".join(made.bundles[link].target for link in made.routes(*flows[0])[0])
     return tell(
-        city_map(made, loads), f"roads.{state}", least=format_rate(loads.rates.min(), digits=3),
+        city_map(made, loads), f"roads.{state}", end=neighbour(name),
+        least=format_rate(loads.rates.min(), digits=3),
         way=words("roads.way", way=way) if len(flows) == 1 else "")
 
 

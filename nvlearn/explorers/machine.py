@@ -5,7 +5,11 @@ import numpy as np
 from nvlearn import field, nccl, training
 from nvlearn.data import printout, read_table
 from nvlearn.explorers.explorer import Control, Explorer, controls, tell, text_field
-from nvlearn.figures import Picture, Series, drawable, reading, size_curves, split_bars, winner_map
+
+# isort: off
+from nvlearn.figures import (
+    Picture, Series, drawable, reading, size_curves, split_bars, unpictured, winner_map)
+# isort: on
 from nvlearn.i18n import words
 from nvlearn.units import GB, KIB, US, format_size, format_time
 
@@ -24,13 +28,22 @@ def paste_box(text: str = "") -> Explorer:
     fields = [
         Control("text", text_field(words("paste.text"), start["text"], "220px")),
         Control("gpu", text_field(words("paste.gpu"), start["gpu"]))]
-    return Explorer(explain, fields, 'nvlearn.field.read(open("FILE"), {gpu!r})'.format,
-                    samples, words("paste.samples"))
+    return Explorer(explain, fields, reading_code, samples, words("paste.samples"))
+
+
+def reading_code(text: str, gpu: str) -> str:
+    """Return the line that reads a printout: one of the course's, or a file of the learner's."""
+    ids = (row["id"] for row in read_table("printouts")["printout"])
+    sample = next((f"nvlearn.data.printout({id!r})" for id in ids if printout(id) == text), "")
+    return f"""nvlearn.field.read({sample or 'open("FILE")'}, {gpu or None!r})"""
 
 
 def explain(text: str, gpu: str) -> Picture:
     """Return the picture of the first printout that has one, and what all of them mean."""
-    documents = field.read(text, gpu or None)
+    try:
+        documents = field.read(text, gpu or None)
+    except ValueError as error:  # the machine of before must not stay in sight
+        return unpictured(str(error))
     told = "\n\n".join(each.in_words() for each in documents)
     return reading(next(filter(drawable, documents), documents[0])).telling(told)
 

@@ -9,7 +9,7 @@ from nvlearn.figures.curves import (
 # isort: on
 from nvlearn.figures.drawing import Picture
 from nvlearn.figures.matrix import matrix
-from nvlearn.figures.reading import beside, drawable, reading
+from nvlearn.figures.reading import beside, drawable, reading, unpictured
 from nvlearn.figures.step import split_bars, step_timeline
 from nvlearn.figures.tables import Table, glossary, table
 from nvlearn.figures.train import bandwidth_train

@@ -71,6 +71,8 @@ def level(use: float) -> int:
 def bed(sheet: Drawing, line: Line, loaded: bool) -> None:
     """Draw a line as it was built and, on a map without loads, what works: tracks while few."""
     left, look = min(line.capacity) / line.nominal, WAYS[line.kind]
+    if 0 < left < 1:  # an outline, as a few links of many can hardly be seen in the width
+        sheet.path(path(line.way), stroke=style.INK, stroke_width=line.width + 5)
     if loaded or left < 1:
         sheet.path(path(line.way), stroke=look.tint, stroke_width=line.width + 1.5)
     if not left:

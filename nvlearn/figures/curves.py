@@ -144,7 +144,7 @@ def formula_curve(formulas: Sequence[str], over: str, ends: tuple[float, float],
     label = words("curve.axis", meaning=row.meaning, unit=row.unit)
     x = Scale(*ends, tuple((t, step(t)) for t in ticks), label, log)
     every = np.concatenate([*lines.values()])
-    wide = log and every.max() > 30 * every[every > 0].min(initial=math.inf)
+    wide = log and legends[0].result in ("s", "bytes", "bytes/s")
     value = words("curve.value", unit=legends[0].result)
     plot = Plot(Axes("curve", x, value_scale(every, value, wide, tick), top=132))
     parts = {name: words("curve.part", name=words(f"formula.{name}"), value=told(value))
@@ -196,8 +196,10 @@ def winner_map(winners: ArrayLike, ranks: Sequence[int], sizes: Sequence[float],
     if over is not None:
         border(plot, np.asarray(over))
     parts = [words("winners.part", name=name, size=said[at]) for name, at, _ in runs(names[-1])]
-    told = words("winners.title", ranks=ranks[-1], parts=", ".join(parts))
-    return plot.picture(told, words("winners.subtitle"), told, winners=names.tolist())
+    title = told = words("winners.title", ranks=ranks[-1], parts=", ".join(parts))
+    if text_width(title, style.TITLE, bold=True) > WIDTH - 2 * MARGIN:
+        title = words("winners.title_long", ranks=ranks[-1], turns=len(parts) - 1)
+    return plot.picture(title, words("winners.subtitle"), told, winners=names.tolist())
 
 
 def runs(names: np.ndarray) -> list[tuple[str, int, int]]:
@@ -223,12 +225,18 @@ def border(plot: Plot, names: np.ndarray) -> None:
         plot.sheet.path(trail(*plot.axes.at(xs, ys)), stroke=style.INK, stroke_width=2.5)
 
 
-NEAR, MOST, SHOWN = 1.1, 100.0, 24  # a ratio that is near; where the axis ends; predictions drawn
+NEAR, SHOWN = 1.1, 24  # a ratio that is near; how many predictions are drawn
+MOST, EDGE = 100.0, 1.15  # the end of the axis, and how far from it a mark is whole
 
 
 def calibration(records: Sequence[Mapping[str, Any]]) -> Picture:
-    """Draw the last predictions of the learner's record: guess / truth on a logarithmic axis."""
-    given = [record for record in records if (record.get("ratio") or 0) > 0][-SHOWN:]
+    """Draw the learner's first guess of each number: guess / truth on a logarithmic axis.
+
+    A later guess knows the truth. The last ones that were made are drawn.
+    """
+    firsts = {record["id"]: record for record in reversed(records)}
+    given = [record for record in records
+             if firsts[record["id"]] is record and record.get("ratio") is not None][-SHOWN:]
     ratios = np.array([record["ratio"] for record in given])
     ticks = tuple((10.0**k, words("calibration.times", ratio=f"{10.0**k:g}"))
                   for k in (-2, -1, 0, 1, 2))
@@ -243,7 +251,7 @@ def calibration(records: Sequence[Mapping[str, Any]]) -> Picture:
              "off": ("square", style.MUTED)}
     for name, (marker, colour) in looks.items():
         here = np.flatnonzero(kinds == name)
-        plot.points(np.clip(ratios[here], 1 / MOST, MOST), -here, colour, marker,
+        plot.points(np.clip(ratios[here], EDGE / MOST, MOST / EDGE), -here, colour, marker,
                     name=words(f"calibration.{name}"))
     slips = Counter(record["slip"] for record in given if record.get("slip")).most_common(3)
     lines = [words("calibration.count", count=n, of=len(given), slip=slip_sentence(code))

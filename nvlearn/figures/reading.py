@@ -35,9 +35,14 @@ def reading(document: Document) -> Picture:
         return machine_map(document)
     if isinstance(document, Log) and document.fit:  # two sizes or more, over two ranks or more
         return measured(document)
+    return unpictured(document.in_words())
+
+
+def unpictured(told: str) -> Picture:
+    """Draw a sheet that says that there is no picture, only words."""
     sheet = Drawing(960, 76)
     sheet.heading(words("reading.none"), words("reading.none_but"))
-    return sheet.picture(document.in_words())
+    return sheet.picture(told)
 
 
 def machine_map(document: Topo) -> Picture:

@@ -34,7 +34,7 @@ def step_timeline(rows: Sequence[DemoRow], show: str = "both", told: str = "") -
     sheet.text(middle, foot + 36, words("step.axis"), style.SMALL, style.MUTED, "middle")
     sheet.path(path((complex(end, TOP - 6), complex(end, foot))), stroke=style.INK,
                stroke_width=1.5, stroke_dasharray="4 4")
-    sheet.legend([(words(f"step.legend.{look}"), sketch(bar, look, "nvlink", -13, -6, 26, 12))
+    sheet.legend([(words(f"step.legend.{look}"), sketch(bar, look, rows[0].way, -13, -6, 26, 12))
                   for look in ("compute", "hidden", "exposed")], 82)
     bars = {"both": (("overlapped", 0), ("in_turn", 19))}.get(show, ((show, 9),))
     for index, row in enumerate(rows):
