@@ -288,6 +288,7 @@ def test_generations_tell_factors_ratios_and_doubt() -> None:
 
 def test_a_trend_starts_at_the_first_gpu_and_multiplies_each_year() -> None:
     picture = generations(log=True, trend=0.5)
+    assert ">10,000<" in picture.svg  # 9,226 GB/s, of which the sentence tells, can be seen
     assert picture.data == generations(log=True).data
     (line,) = marks(picture, stroke=style.INK, fill="none")
     across, down = np.array(line).T

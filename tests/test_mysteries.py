@@ -35,6 +35,11 @@ def right(id: str, **other: object) -> dict[str, Any]:
     return {**own, "findings": codes, "gb_per_s": RATES[id], **other}
 
 
+def test_a_fabric_is_read_in_capitals_too() -> None:
+    id = next(id for id in IDS if right(id).get("fabric") == "switch")
+    assert check_mystery(id, **right(id) | {"fabric": "Switch"}).passed
+
+
 def wrong(id: str, **other: object) -> str:
     result = check_mystery(id, **right(id, **other))
     assert result.passed is False

@@ -51,6 +51,13 @@ def test_wrong_schedules_are_told_where(plan: collectives.Schedule, sentence: st
     assert sentence in result.text
 
 
+@pytest.mark.parametrize("nothing", [None, ..., [], print])
+def test_what_is_no_schedule_is_told_to_end_with_return(nothing: object) -> None:
+    result = check_schedule(nothing)
+    assert result.passed is False
+    assert "does your function end with return" in result.text
+
+
 def test_parts_that_all_came_twice_are_told() -> None:
     sends = [send(0, 0, 1, 0, add=True), send(0, 1, 0, 0, add=True), send(1, 0, 1, 0, add=True)]
     told = check_schedule(schedule(sends, 2, 1)).text

@@ -265,6 +265,7 @@ def calibration(records: Sequence[Mapping[str, Any]]) -> Picture:
 # --- generations over the years -----------------------------------------------
 
 DOUBT, BEFORE, TREAD = ("3 4", "none"), 1.5, 0.9
+AHEAD = 10_000  # GB/s up to which a trend is drawn, so that the axis stays while it moves
 CELLS = ("name", "gpu", "nvlink", "factor", "pcie", "ratio")
 
 
@@ -296,7 +297,8 @@ def generations(both_ways: bool = True, log: bool = False, trend: float | None =
         "way": words(f"generations.{way}"), "scale": words("generations.log") if log else ""}
     x = Scale(rows[0].year - BEFORE, rows[-1].year + TREAD,
               tuple((row.year, f"{row.year:g}") for row in rows))
-    y = value_scale([[row.nvlink, row.pcie] for row in rows], words("generations.y", **told), log,
+    levels = [value for row in rows for value in (row.nvlink, row.pcie)]
+    y = value_scale(levels + [AHEAD] * (trend is not None), words("generations.y", **told), log,
                     "{:,g}".format)
     plot = Plot(Axes("generations", x, y, left=150, top=126, bottom=356, height=560))
     stairs(plot, rows, "nvlink", "circle")
