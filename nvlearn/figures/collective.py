@@ -12,7 +12,7 @@ from nvlearn.figures.drawing import Drawing, Picture, Points, boxes, path, sketc
 from nvlearn.figures.step import ticks
 from nvlearn.formulas.checks import require
 from nvlearn.i18n import words
-from nvlearn.units import format_size, format_time
+from nvlearn.units import MIB, format_size, format_time
 
 WIDTH, HEIGHT, CENTRE, MOST = 960.0, 640.0, 480 + 344j, 8  # ranks and chunks at most
 #: Of a box: its width, the part of it for a chunk's name, the heights of its head and its lines.
@@ -218,7 +218,8 @@ def facts(trace: Trace, used: list[Link]) -> dict[str, Any]:
         "mean": f"{np.mean([link.busy for link in used]):.0%}", "used": len(used),
         "waiting": f"{1 - np.mean([link.busy for link in others or used]):.0%}",
         "transfers": len(trace.schedule), "name": trace.schedule.name,
-        "size": format_size(trace.message), "machine": trace.topology.name}
+        "size": format_size(trace.message, binary=trace.message % MIB == 0),
+        "machine": trace.topology.name}
     return told | {"title": words(f"timeline.title.{mode}", **told)}
 
 
