@@ -132,6 +132,40 @@ def test_as_a_page_without_a_kernel(page: Page, path: Path, tmp_path: Path) -> N
         assert " ".join(said) in body  # the caption says the same
 
 
+def test_a_box_shows_the_number_that_is_drawn(page: Page, server: lab.Lab) -> None:
+    path = next(path for path in LESSONS if path.name.startswith("01"))
+    lab.unrun_copy(path, server.folder)
+    lab.open_lesson(page, server, path.name)
+    lab.run_all(page)
+    explorer = page.locator(".nv-explorer").first
+    wish = explorer.locator("input[type=number]").first
+    for typed, taken in (("2.5", 2), ("1e9", 60), ("0", 1), ("7", 7)):
+        wish.fill(typed)
+        wish.press("Enter")
+        expect(explorer.locator(".nv-sentence")).to_contain_text(f"Wanted: {taken} GB/s")
+        expect(wish).to_have_value(str(taken))
+    assert lab.failures(page) == []
+
+
+def test_a_pasted_printout_keeps_its_columns_and_a_strange_one_clears_the_last(
+    page: Page, server: lab.Lab
+) -> None:
+    path = next(path for path in LESSONS if path.name.startswith("11"))
+    lab.unrun_copy(path, server.folder)
+    lab.open_lesson(page, server, path.name)
+    lab.run_all(page)
+    box = page.locator(".nv-explorer", has=page.locator("textarea")).first
+    box.scroll_into_view_if_needed()
+    field = box.locator("textarea")
+    assert field.evaluate("field => getComputedStyle(field).whiteSpace") == "pre"
+    expect(box.locator(".nv-picture")).to_contain_text("Something is wrong with GPU2")
+    field.fill("\x00\x01 no printout")
+    field.press("Tab")
+    expect(box.locator(".nv-sentence")).to_contain_text("No printout was found")
+    expect(box.locator(".nv-picture")).not_to_contain_text("GPU2")
+    photograph(page, "strange-paste")
+
+
 def test_the_quiz_answers_the_keyboard(page: Page, server: lab.Lab) -> None:
     path = next(path for path in LESSONS if path.name.startswith("02"))
     lab.unrun_copy(path, server.folder)
