@@ -106,11 +106,12 @@ class Control:
     holder: widgets.DOMWidget
     samples: Sequence[Any] = ()
     row: widgets.DOMWidget | None = None
+    kind: Callable[[Any], Any] = lambda value: value
 
     @property
     def value(self) -> Any:
-        """What it holds."""
-        return self.holder.value
+        """What it holds, as what it is to be."""
+        return self.kind(self.holder.value)
 
 
 class WholeText(widgets.BoundedFloatText):
@@ -131,7 +132,7 @@ class NumberControl(Control):
     def __init__(self, name: str, label: str, low: float, high: float, step: float,
                  start: float) -> None:
         """Make the pair of widgets; whole numbers if `start` is an int."""
-        self.kind = kind = type(start)
+        kind = type(start)
         box = WholeText if kind is int else widgets.BoundedFloatText
         self.box = box(
             value=start, min=low, max=high, step=step, description=label,
@@ -146,12 +147,7 @@ class NumberControl(Control):
         traitlets.link((self.slider, "value"), (self.box, "value"), steps)
         ends = [low, kind((low + high) / 2), high]
         pair = widgets.HBox([self.box, self.slider], layout={"flex_flow": "row wrap"})
-        super().__init__(name, self.box, ends, pair)
-
-    @property
-    def value(self) -> Any:
-        """The number, whole if it opened so."""
-        return self.kind(self.box.value)
+        super().__init__(name, self.box, ends, pair, kind)
 
 
 def choice(section: str, name: str, keys: Sequence[Any], start: Any) -> Control:

@@ -1,5 +1,6 @@
 """The explorers of single lessons: maps, generations, collectives, formulas, training steps."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
@@ -171,6 +172,10 @@ def formula_explorer(formulas: str | Sequence[str], over: str, log: bool = True,
 # --- lessons 03 to 08: ways and machines, collectives, tuning, clusters ---------
 
 
+#: Who is cut off from GPU 0 where a machine is broken.
+CUT_OFF = defaultdict(lambda: "NVSwitch0", mesh="GPU3", full="GPU3")
+
+
 class ByHost(topology.Topology):
     """Roads on which everything goes up to the CPU: staged, or redirected by access control."""
 
@@ -189,12 +194,7 @@ def machine(name: str, state: str) -> topology.Topology:
         tree = topology.pcie_tree(GPUS, catalog.pcie(name).raw.one_way, name=f"PCIe {name}")
         return ByHost(tree.graph, tree.name) if state == "host" else tree
     made = city(name) if name in ("mesh", "full") else topology.system(name)
-    return slowed(made, 0, "GPU0", neighbour(name)) if state == "broken" else made
-
-
-def neighbour(name: str) -> str:
-    """Return who is cut off from GPU 0 where a machine is broken."""
-    return "GPU3" if name in ("mesh", "full") else "NVSwitch0"
+    return slowed(made, 0, "GPU0", CUT_OFF[name]) if state == "broken" else made
 
 
 @cache
@@ -214,7 +214,7 @@ def road_picture(name: str, traffic: str, state: str) -> Picture:
     loads = topology.loads(made, flows)
     way = " → ".join(made.bundles[link].target for link in made.routes(*flows[0])[0])
     return tell(
-        city_map(made, loads), f"roads.{state}", end=neighbour(name),
+        city_map(made, loads), f"roads.{state}", end=CUT_OFF[name],
         least=format_rate(loads.rates.min(), digits=3),
         way=words("roads.way", way=way) if len(flows) == 1 else "")
 
