@@ -13,14 +13,6 @@ from nvlearn.i18n import words
 NEAR = 0.025  # how close an answer must come to a wrong value to be called that slip
 
 
-class Told(str):
-    """A text that a notebook shows as it is, without quotes."""
-
-    def __repr__(self) -> str:
-        """Return the bare text."""
-        return str(self)
-
-
 def table(name: str) -> dict[str, dict[str, Any]]:
     """Return a table of the package's data folder by its entries' ids."""
     return {entry["id"]: entry for entry in read_table(name)["entry"]}

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from nvlearn import answers, catalog, field, units
 from nvlearn.collectives import Schedule, run
 from nvlearn.data import printout, printout_row
-from nvlearn.i18n import words
+from nvlearn.i18n import Told, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +24,9 @@ class Check:
     def __repr__(self) -> str:
         """Return the text, as the notebook shows it."""
         return self.text
+
+    def _repr_html_(self) -> str:
+        return Told(self.text)._repr_html_()
 
 
 def check(id: str, answer: object) -> Check:
@@ -146,12 +148,10 @@ def parts(marks: np.ndarray, plan: Schedule) -> str:
 # --- mystery machines: what a learner says of a printout, against what the reader finds ----------
 
 
-class Shown(answers.Told):
+class Shown(Told):
     """A printout, whose lines are not broken; a wide one can be moved from side to side."""
 
-    def _repr_html_(self) -> str:
-        look = "white-space:pre;overflow:auto;font-size:12px"
-        return f'<pre tabindex="0" style="{look}">{escape(self)}</pre>'
+    LOOK = "white-space:pre;overflow:auto;font-size:12px"
 
 
 def mystery(id: str) -> Shown:

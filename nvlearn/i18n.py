@@ -2,12 +2,26 @@
 
 import os
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 from nvlearn.data import read_table
 
 FALLBACK = "en"
+
+
+class Told(str):
+    """A text that a notebook shows as it is, without quotes, its lines broken between words."""
+
+    LOOK = "white-space:pre-wrap;word-break:normal"  # JupyterLab's own breaks them anywhere
+
+    def __repr__(self) -> str:
+        """Return the bare text."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f'<pre tabindex="0" style="{self.LOOK}">{escape(self)}</pre>'
 
 
 class WordError(LookupError):

@@ -16,7 +16,7 @@ from nvlearn import answers, quiz
 from nvlearn.explorers.explorer import (
     Box, button, choices, handler, number_field, paragraph, text_field)
 # isort: on
-from nvlearn.i18n import words
+from nvlearn.i18n import Told, words
 from nvlearn.quiz import bank, session
 from nvlearn.quiz.bank import Grade, Item
 
@@ -177,8 +177,7 @@ class QuizBox(Box):
         """Return all questions as text, and how to answer them without the box."""
         asked = [session.text(question.item, question.seed) for question in self.questions]
         still = "\n\n".join([*asked, words("quiz_box.still")])
-        look = "white-space:pre-wrap;word-break:normal"  # JupyterLab's own would cut words
-        return f'<pre style="{look}">{escape(still)}</pre>', still
+        return Told(still)._repr_html_(), still
 
 
 prediction_box = PredictionBox  # the name that lessons use, beside `quiz_box`

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from nvlearn import answers, units
-from nvlearn.answers import Told
-from nvlearn.i18n import words
+from nvlearn.i18n import Told, words
 from nvlearn.quiz import bank, ledger
 from nvlearn.quiz.bank import Grade, Item, grade
 
