@@ -14,9 +14,10 @@ MOST, MOST_LINES, WIDEST = 1 << 24, 200_000, 6_000  # characters, lines and thei
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\][^\x07\n]{0,200}\x07|[()].|.)")
 # What stands in place of plain characters: on Windows, in web pages, tables and quoted strings.
 MARKED = {"\\n": "\n", "\\t": "\t", "&lt;": "<", "&gt;": ">", "**": ""}
-PLAIN = str.maketrans({
-    "\r": "\n", "\u2026": "...", **dict.fromkeys("\xa0\u3000\x0b\x0c|\u2502\u2503`", " "),
-    **dict.fromkeys("\ufeff\u200b\u200e\x00\u2060", "")})
+PLAIN = str.maketrans({"\r": "\n", "\u2026": "...", **dict.fromkeys("\ufeff\u200b\u200e\x00\u2060"),
+                       **dict.fromkeys("\xa0\u3000\x0b\x0c\u2502\u2503`", " ")})
+# The launcher's mark of docker compose, "worker-0  | "; a line with more bars is of a table.
+SERVICE = re.compile(r"^(?!GPU|NIC|mlx)([A-Za-z][\w.-]{0,59}) {1,60}\| ?(?=[^|]*$)")
 STREAM = re.compile(r"\[[^\]\n]{1,60}\]<std(?:out|err)>: ?")
 TAGGED = re.compile(r"[ \t]{0,8}(?:[>\[]|\d{1,5}:|\d{4}-)")
 TAG = re.compile(
@@ -77,6 +78,8 @@ def clean(text: str) -> list[str]:
     tasks = {"": lines}
     for line in filter(None, text.split("\n")):
         lines, line = tasks[""], line[:WIDEST]
+        if "|" in line:
+            line = SERVICE.sub(lambda mark: f"[{mark[1]}]<stdout>:", line).replace("|", " ")
         if TAGGED.match(line) and (tag := TAG.match(line)):
             lines = tasks.setdefault((tag[1] or "").strip(" \t:"), [])
             line = line[tag.end():]
@@ -91,11 +94,7 @@ def others(text: str, placed: list[tuple[int, Document]]) -> list[tuple[int, Doc
     strange = [at for at, document in placed if isinstance(document, Unsupported)]
     table, named = read_table("logs"), []
     known = table["others"] | (table["others_beside_a_strange_matrix"] if strange else {})
-    for what, titles in known.items():
-        if found := [at for title in titles if (at := text.find(title)) >= 0]:
-            named.append((text.count("\n", 0, min(found)), what))
-    if not named:
-        return placed
-    reason = words("field.other_reason")
-    placed = [(at, document) for at, document in placed if at not in strange]
-    return placed + [(at, Unsupported(what, reason)) for at, what in named]
+    named = [(text.count("\n", 0, min(hits)), what) for what, titles in known.items()
+             if (hits := [at for title in titles if (at := text.find(title)) >= 0])]
+    kept = [(at, document) for at, document in placed if not named or at not in strange]
+    return kept + [(at, Unsupported(what, words("field.other_reason"))) for at, what in named]
