@@ -121,6 +121,78 @@ def test_other_options_are_named(text: str) -> None:
     assert read(text)["kind"] == "unsupported"
 
 
+H100, A100 = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"
+
+
+@pytest.mark.parametrize(
+    ("name", "links", "rate"),
+    [("NVIDIA B200", 18, "26.562"), (H100, 18, "20"), (A100, 12, "53.125"), (H100, 18, "14.062"),
+     ("NVIDIA GeForce RTX 3090", 4, "25"), ("NVIDIA GeForce RTX 4090", 4, "25"),
+     ("Tesla P100-SXM2-16GB", 4, "25.781")],
+)  # fmt: skip
+def test_a_rate_that_the_gpu_named_does_not_have_is_a_warning(
+    name: str, links: int, rate: str
+) -> None:
+    document = read("".join(gpu(i, name, links, f"{rate} GB/s") for i in range(2)))
+    (finding,) = document["findings"]
+    assert (finding["code"], finding["severity"]) == ("odd_rate", "warning")
+    assert finding["gpus"] == [0, 1]
+    assert f"({rate} GB/s)" in finding["text"]
+    assert finding["text"].endswith(", ".join(map(str, range(links))) + ".")
+    assert {told["gb_per_s_one_way"] for told in document["gpus"]} == {None}
+    assert {told["complete"] for told in document["gpus"]} == {True}
+
+
+def test_one_link_of_half_the_rate_is_named() -> None:
+    whole = "".join(gpu(i, H100, 18, "26.562 GB/s") for i in range(2))
+    (document,) = field.read(whole.replace("Link 4: 26.562", "Link 4: 13.281", 1))
+    (finding,) = document.findings
+    assert (finding.code, finding.gpus) == ("odd_rate", [0])
+    assert finding.text.endswith("(13.281 GB/s) that links of H100 SXM do not have: 4.")
+    assert "GPU0 NVIDIA H100 80GB HBM3: links up: 18, inactive: 0; 464.835" in document.in_words()
+    assert "as far as the list goes" not in document.in_words()
+
+
+@pytest.mark.parametrize(
+    ("name", "links", "rate", "stated"),
+    [
+        ("NVIDIA H100 80GB HBM3", 18, "25", "H100"), ("NVIDIA B200", 18, "50", "B200"),
+        ("NVIDIA H800", 8, "26.562", "H800"), ("NVIDIA A800-SXM4-80GB", 8, "25", "A100"),
+        ("Tesla P100-SXM2-16GB", 4, "19", None), ("NVIDIA A100-SXM4-80GB", 12, "25", "A100"),
+        ("NVIDIA A100-PCIE-40GB", 12, "25", None), ("NVIDIA H100 PCIe", 12, "26.562", "H100"),
+        ("NVIDIA RTX A6000", 4, "14.062", "RTX 3090"), ("NVIDIA X999", 4, "77", None),
+        ("NVIDIA X999", 18, "26.562", "H100"),
+    ],
+)  # fmt: skip
+def test_rates_that_are_in_order(name: str, links: int, rate: str, stated: str | None) -> None:
+    text = "".join(gpu(i, name, links, f"{rate} GB/s") for i in range(2))
+    (document,) = field.read(text, stated)
+    assert list(document.findings) == []
+
+
+def test_a_stated_gpu_that_the_list_contradicts_is_a_warning() -> None:
+    text = "".join(gpu(i, H100, 18, "26.562 GB/s") for i in range(2))
+    (document,) = field.read(text, "A100")
+    (finding,) = document.findings
+    assert (finding.code, finding.severity) == ("other_name", "warning")
+    assert H100 in finding.text
+    assert document.as_json()["gpus"] == read(text)["gpus"]
+    mixed = text + gpu(2, "NVIDIA GeForce RTX 3090", 4, "14.062 GB/s")
+    assert list(field.read(mixed, "RTX 3090")[0].findings) == []
+
+
+def test_a_name_that_says_nothing_takes_the_stated_gpu() -> None:
+    card = gpu(1, "NVIDIA T400", 0, "") + DEAD  # beside it, for a display
+    text = gpu(0, "NVIDIA Graphics Device", 18, "53.125 GB/s") + card
+    assert codes(field.read(text, "B200")[0].as_json()) == {"no_links": [1]}
+    assert codes(field.read(text, "H100")[0].as_json()) == {"no_links": [1], "odd_rate": [0]}
+
+
+def test_decimal_commas_are_read() -> None:
+    text = "".join(gpu(i, H100, 18, "26.562 GB/s") for i in range(2))
+    assert read(text.replace("26.562", "26,562")) == read(text)
+
+
 def test_html_prefixes_and_two_machines() -> None:
     one = gpu(0, "NVIDIA A30", 4, "25 GB/s").replace("3: 25 GB/s", "3: &lt;inactive&gt;")
     documents = field.read("".join(f"{t}: {line}\n" for line in one.splitlines() for t in (0, 1)))

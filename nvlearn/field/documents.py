@@ -43,7 +43,7 @@ def read(source: str | Iterable[str], gpu: str | None = None) -> list[Document]:
     names, last = {name for _, name in listed}, max((int(at) for at, _ in listed), default=-1)
     one = len(names) == 1 and f"GPU{last}" in text and f"GPU{last + 1}" not in text
     own = stated or (catalog.gpu.find(names.pop()) if one else None)
-    placed = [*nvlink.read(lines), *topo.read(lines, own)] if GPUS.search(text) else []
+    placed = [*nvlink.read(lines, stated), *topo.read(lines, own)] if GPUS.search(text) else []
     placed += nccl_tests.read(lines, stated)
     documents = [document for _, document in sorted(others(text, placed), key=lambda p: p[0])]
     if not documents:
@@ -92,7 +92,7 @@ def clean(text: str) -> list[str]:
 def others(text: str, placed: list[tuple[int, Document]]) -> list[tuple[int, Document]]:
     """Name the tools whose printouts look alike; their matrices are one document."""
     strange = [at for at, document in placed if isinstance(document, Unsupported)]
-    table, named = read_table("logs"), []
+    table = read_table("logs")
     known = table["others"] | (table["others_beside_a_strange_matrix"] if strange else {})
     named = [(text.count("\n", 0, min(hits)), what) for what, titles in known.items()
              if (hits := [at for title in titles if (at := text.find(title)) >= 0])]
