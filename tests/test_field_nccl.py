@@ -183,6 +183,13 @@ WRAPS = {
     "prte": lambda s: re.sub("(?m)^", "[prterun-a-1@1,12]<stdout>:", s),
     "markdown": lambda s: "\n".join(" | ".join(["", *x.split(), ""]) for x in s.splitlines()),
     "csv": lambda s: "\n".join(", ".join(x.split()) for x in s.splitlines()),
+    "csv without blanks": lambda s: "\n".join(",".join(x.split()) for x in s.splitlines()),
+    "docker compose": lambda s: re.sub("(?m)^", "worker-0  | ", s),
+    "decimal commas": lambda s: re.sub(r"(\d)\.(\d)", r"\1,\2", s),
+    "spreadsheet": lambda s: "\n".join(
+        ";".join(x.split()) for x in re.sub(r"(\d)\.(\d)", r"\1,\2", s).splitlines()),
+    "thousands": lambda s: re.sub(
+        r"(?<= )\d{4,}(?:\.\d+)?(?= )", lambda n: f"{float(n[0]):,.12g}", s),
     "tabs": lambda s: re.sub("  +", "\t", s),
     "narrow": lambda s: re.sub("  +", " ", s),
     "windows": lambda s: s.replace("\n", "\r\n"),
@@ -347,6 +354,33 @@ def test_the_old_error_is_no_count(error: str, footer: str, wrong: int | None) -
     document = one(text + (f"# Out of bounds values : {footer}\n" if footer else ""))
     assert document["wrong"] == wrong
     assert ("log_unchecked" in found(document)) == (wrong is None)
+
+
+@pytest.mark.parametrize("wrong", ["0", "N/A"])
+def test_decimal_commas_raise_no_fault(wrong: str) -> None:
+    text = H100 + made(line(440, last=33), wrong=wrong) + "# Avg bus bandwidth : 187.52\n"
+    document = one(re.sub(r"(\d)\.(\d)", r"\1,\2", text))
+    assert document == one(text)
+    assert "fault" not in {f["severity"] for f in document["findings"]}
+
+
+def test_rows_without_a_bandwidth_say_that_it_is_unknown() -> None:
+    (document,) = read("8 2 float sum -1 20.0 0.00 0.00 0 20 0.00 0.00 0\n"
+                       "16 4 float sum -1 20.0 0.00 0.00 0 20 0.00 0.00 0\n")  # fmt: skip
+    said = document.in_words()
+    assert "largest bus bandwidth and its factor are unknown" in said
+    assert "size / time x" not in said
+    assert "0 B/s" not in said
+
+
+def test_processes_on_cpus_get_no_advice_for_gpus() -> None:
+    times = {size: time * (2 if size == 1 << 26 else 1) for size, time in line(3, last=28).items()}
+    text = "# nvlearn measure: MPICH Version: 4.3.2\n" + ranks_of("CPU", 2) + made(times, 2)
+    for stated in (None, "H100"):  # a GPU that took no part
+        (document,) = read(text, stated)
+        assert {"log_cpu", "log_dip_cpu"} <= {f.code for f in document.findings}
+        for word in ("NCCL_", "maker", "NVIDIA", "H100"):
+            assert word not in document.in_words()
 
 
 def test_one_rank_sends_nothing() -> None:

@@ -24,6 +24,11 @@ NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|nan|inf)")
 NAME = re.compile(r"(all_?reduce|all_?gather|reduce_?scatter|all_?to_?allv?|send_?recv|broadcast"
                   r"|reduce|gather|scatter|hypercube)_(?:perf|test)")
 NAMES = {name.replace("_", ""): name for name in (*PASSES, "alltoallv", "hypercube")}
+# A comma that may be in a number, found fast; then numbers alone between blanks, so that a table
+# apart by commas stays one.
+COMMA = re.compile(r",(?<=\d,)(?:\d+(?![\d,.-])|\d{3}\.)")
+GROUPED = re.compile(r"[1-9](?<![\w,.-].)\d{0,2}(?:,\d{3})+(?=\.|[\s;]|$)")
+DECIMAL = re.compile(r"(\d(?<![\w,.-].)\d*),(\d+)(?![\d,.])")
 MOST = 1e18  # no number of a log is larger
 HEADER = re.compile(r"size|count|type|redop|root|time|algbw|busbw|wrong|timestamp|[#i]_?\w+%?")
 SAYS = [(word, kind, stage, re.compile(pattern.replace("NAME", NAME.pattern)))
@@ -217,6 +222,8 @@ def half(header: Sequence[str], width: int) -> tuple[str, ...]:
 def scan(lines: Sequence[str]) -> list[Run]:
     """Return every run of a test that a text holds, in order."""
     runs = [Run()]
+    lines = [DECIMAL.sub(r"\1.\2", GROUPED.sub(lambda hit: hit[0].replace(",", ""), line))
+             if COMMA.search(line) else line for line in lines]  # 1,024 is 1024 and 3,5 is 3.5
     for number, line in enumerate(lines):
         if not line:
             continue

@@ -23,9 +23,8 @@ NEAR = 0.002  # how near a factor must come to that of a number of ranks
 
 def read(lines: Sequence[str], stated: catalog.Gpu | None = None) -> list[tuple[int, Document]]:
     """Read every table of sizes, type and operator, each with the line its run begins at."""
-    found = ((run, run.tables()) for run in scan(lines))
     return [(run.start, Log(run, table, len(tables), stated))
-            for run, tables in found for table in tables]
+            for run in scan(lines) for tables in [run.tables()] for table in tables]
 
 
 class Log(Document):
@@ -49,7 +48,7 @@ class Log(Document):
             self.algbw = self.algbw * pace
         names = Counter(name for _, _, name in run.devices.values() if name)
         self.device = names.most_common(1)[0][0] if names else ""
-        self.gpu = stated or catalog.gpu.find(self.device or "?")
+        self.gpu = None if self.device == "CPU" else stated or catalog.gpu.find(self.device or "?")
         rccl = "kin" in run.said or "AMD" in self.device or "Radeon" in self.device
         self.tool = "rccl-tests" if rccl else "nccl-tests"
         rates = zip(table.out.busbw.tolist(), table.size.tolist(), strict=True)
@@ -191,10 +190,12 @@ class Log(Document):
         """Return what the log says in sentences, then the findings with their advice."""
         say = {"what": {"tool": self.tool, "ranks": self.ranks or "?", "rows": self.rows,
                         "name": self.collective or words("nccl_log.some_collective")}}
-        if self.rows and self.ranks != 1:
+        if self.rows and self.ranks != 1 and not self.factor:
+            say["unclear"] = {}
+        elif self.rows and self.ranks != 1:
             say["peak"] = {"rate": format_rate(self.peak * GB, digits=5),
                            "size": format_size(self.peak_size, binary=True)}
-            say["meaning"] = {"factor": f"{self.factor or 1:.4g}"}
+            say["meaning"] = {"factor": f"{self.factor:.4g}"}
         if self.fit:
             say["fit"] = {"latency": format_time(self.fit["latency_us"] * US, digits=3),
                           "rate": format_rate(self.fit["bandwidth_gb_per_s"] * GB),

@@ -43,7 +43,9 @@ def results(log: Log) -> Iterator[Finding]:
         yield found("log_wrong", count=f"{log.wrong:,}")
     elif log.wrong is None and log.rows:
         yield found("log_unchecked")
-    if log.tool != "nccl-tests" or (log.device and not NVIDIA.search(log.device)):
+    if log.device == "CPU":
+        yield found("log_cpu")
+    elif log.tool != "nccl-tests" or (log.device and not NVIDIA.search(log.device)):
         yield found("log_foreign", tool=log.tool, device=log.device or "?")
     if log.old:
         yield found("log_old_algbw")
@@ -90,7 +92,8 @@ def shape(log: Log) -> Iterator[Finding]:
     low = log.size[(log.size >= MIB) & (busbw < 0.8 * best) & (best > 0.2 * log.peak)]
     if low.size:
         more = ", ..." if low.size > 4 else ""
-        yield found("log_dip", sizes=", ".join(map(size, low[:4])) + more)
+        code = "log_dip_cpu" if log.device == "CPU" else "log_dip"
+        yield found(code, sizes=", ".join(map(size, low[:4])) + more)
     if log.size[-1] < GIB and busbw[-1] > 1.1 * busbw[-2:][0]:
         yield found("log_rising", last=size(log.size[-1]))
 
