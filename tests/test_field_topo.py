@@ -10,6 +10,7 @@ import pytest
 from field_cases import codes, failures, runs, text_of
 
 from nvlearn import field
+from nvlearn.field import documents
 
 GB = "gb_per_s_one_way"
 
@@ -143,6 +144,70 @@ def test_links_that_go_to_the_cpu_are_no_fault() -> None:
     assert codes(document) == {"links_elsewhere": [0, 1, 2, 3], "sockets_split": []}
 
 
+SWITCH = matrix(8, everywhere("NV18"))
+
+
+def apart(pairs: set[frozenset[int]], label: str = "SYS") -> str:
+    return matrix(8, lambda i, j: label if frozenset((i, j)) in pairs else "NV18")
+
+
+@pytest.mark.parametrize("label", ["SYS", "NODE", "NV9"])
+@pytest.mark.parametrize(
+    ("pairs", "gpus", "told"),
+    [
+        ({frozenset((2, 5))}, [2, 5], "(pairs: 1): GPU2-GPU5"),
+        ({frozenset((2, 5)), frozenset((1, 6))}, [1, 2, 5, 6], "GPU1-GPU6, GPU2-GPU5"),
+        ({frozenset((3, j)) for j in (0, 1, 2, 4, 5, 6)}, [3], "(pairs: 6): GPU0-GPU3"),
+    ],
+)
+def test_pairs_that_a_switch_does_not_join_are_told(
+    pairs: set[frozenset[int]], gpus: list[int], told: str, label: str
+) -> None:
+    (document,) = field.read(apart(pairs, label), "H100")
+    (finding,) = document.findings
+    assert (finding.code, finding.severity, finding.gpus) == ("pair_apart", "warning", gpus)
+    assert told in finding.text
+    assert "every cell" not in document.in_words()
+
+
+def test_what_is_told_of_a_gpu_is_not_told_again_of_its_pairs() -> None:
+    off = {frozenset((3, j)) for j in range(8)}
+    assert codes(read(apart(off), "H100")) == {"off_fabric": [3]}
+    assert codes(read(apart(off, "NV17"), "H100")) == {"uneven": [3]}
+    one_row = SWITCH.replace("GPU0\t X \tNV18", "GPU0\t X \tNV9")
+    assert codes(read(one_row, "H100")) == {"asymmetric": [0, 1]}
+    two_of = {frozenset((i, j)) for i in range(6) for j in (6, 7)}
+    assert codes(read(apart(two_of), "H100")) == {"islands": []}
+    halves = {frozenset((i, j)) for i in range(4) for j in range(4, 8)}
+    assert codes(read(apart(halves), "H100")) == {"islands": []}
+
+
+@pytest.mark.parametrize("columns", [2, 5, 7])
+def test_columns_that_were_cut_off_are_missed(columns: int) -> None:
+    lines = ["\t".join(line.split("\t")[: columns + 1]) for line in SWITCH.splitlines()]
+    document = read("\n".join(lines), "H100")
+    assert document["gpus"] == columns  # as the header names them
+    assert codes(document)["no_column"] == [*range(columns, 8)]
+    assert "no_column" in codes(read("\n".join(lines[1:]), "H100"))  # without a header, too
+    assert "no_column" not in codes(read(SWITCH, "H100"))
+
+
+def test_the_gpu_to_state_is_one_that_it_can_be() -> None:
+    (document,) = field.read(SWITCH)
+    (finding,) = [f for f in document.findings if f.code == "ambiguous"]
+    assert 'for example "H100 SXM"' in finding.text
+    assert "3090" not in document.in_words()
+    assert "--gpu" in finding.advice
+    assert "notebook" in finding.advice
+
+
+def test_the_road_of_the_gpus_that_fit_is_told() -> None:
+    road = "pcie_gb_per_s_one_way"
+    assert read(matrix(8, everywhere("NV12")))[road] == 32
+    assert read(SWITCH, "H100")[road] == 64
+    assert read(SWITCH)[road] is None
+
+
 def test_one_gpu_says_nothing() -> None:
     document = read(matrix(1, everywhere("")))
     assert document["nvlinks_per_gpu"] == [None]
@@ -166,6 +231,9 @@ WHOLE = matrix(8, groups("NV12", 2))
         "".join(f"| {line}|\n" for line in WHOLE.replace("\t", " | ").splitlines()),
         "".join(f"[1,0]<stdout>:{line}\n" for line in WHOLE.splitlines()),
         "".join(f"node07: {line}\n" for line in WHOLE.splitlines()),
+        "".join(f"worker-0  | {line}\n" for line in WHOLE.splitlines()),
+        "".join(f"\x1b[36mjob_trainer_1 | \x1b[0m{line}\n" for line in WHOLE.splitlines()),
+        "\n".join(" | ".join(line.split("\t")) for line in WHOLE.splitlines()),
         "".join(f"2026-01-02T03:04:05.678Z {line}\n" for line in WHOLE.splitlines()),
         WHOLE.replace("\tGPU0", "\t\x1b[4mGPU0").replace("NUMA ID", "NUMA ID\x1b[0m"),
         "```\n$ nvidia-smi topo -m\n" + WHOLE + "```\n[user@host ~]$ ",
@@ -284,6 +352,16 @@ def test_tasks_of_two_nodes_are_two_matrices() -> None:
     text = "".join(f"{t:2d}: {line}\n" for line in WHOLE.splitlines() for t in (3, 12))
     documents = [document.as_json() for document in field.read(text)]
     assert documents == [read(WHOLE)] * 2
+
+
+def test_services_of_two_nodes_are_two_matrices() -> None:
+    text = "".join(f"worker-{t}  | {line}\n" for line in WHOLE.splitlines() for t in (0, 1))
+    assert [document.as_json() for document in field.read(text)] == [read(WHOLE)] * 2
+
+
+def test_a_bar_between_two_cells_is_no_mark_of_a_service() -> None:
+    text = "GPU0 | NV4\nmlx5_0 | X\nNIC0 | PIX"
+    assert documents.clean(text) == [line.replace("|", " ") for line in text.split("\n")]
 
 
 def test_rows_and_columns_in_any_order() -> None:

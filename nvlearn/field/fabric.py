@@ -31,11 +31,11 @@ class Fabric:
         names = {name.split(" (")[0] for name in exact}
         return min(exact if len(exact) == 1 else names) if len(names) == 1 else None
 
-    @property
-    def per_link(self) -> float | None:
-        """Bytes per second that a link carries one way, if all candidates agree."""
-        rates = {g.per_link.one_way for g in self.candidates}
-        return rates.pop() if len(rates) == 1 else None
+
+def agreed(candidates: Sequence[Gpu], name: str) -> float | None:
+    """Return a rate one way that some GPUs have in common, None if they have not."""
+    rates = {figure.one_way if figure else None for figure in (g.get(name) for g in candidates)}
+    return rates.pop() if len(rates) == 1 else None
 
 
 def link_count(gpu: Gpu | None) -> int:

@@ -79,9 +79,8 @@ class Block:
     @cached_property
     def labels(self) -> dict[tuple[str, str], str]:
         """The labels that were read, by the names of row and column."""
-        return {(name, column): cell for name, cells, _ in self.rows.values()
-                for column, cell in zip(self.columns, cells, strict=False)
-                if cell and cell[0] != "?"}
+        return {(name, column): cell for name, cells, _ in self.rows.values() for column, cell
+                in zip(self.columns, cells, strict=False) if cell and cell[0] != "?"}
 
     def whole(self, name: str) -> bool:
         """Tell whether all cells of a row were read."""
@@ -101,7 +100,7 @@ class Block:
             short = len(cells) < len(self.columns) or (tails and not tail)
             if short and (cells[-1] or "").startswith("NV"):
                 cells.pop()  # "NV1" may be what is left of "NV18"
-            own = cells[self.columns.index(name):][:1] if name in self.columns else [None]
+            own = cells[self.columns.index(name):][:1] if name in self.columns else []
             if own and own[0] not in ("X", "?0"):
                 del self.rows[name]
         return self
@@ -171,8 +170,7 @@ def header_of(tokens: list[str]) -> Row | None:
         names.pop()
     if not names or any(not NAME.fullmatch(t) or LABELS.fullmatch(t) for t in names):
         return None
-    sure = end < len(tokens) or sum(map(is_gpu, names)) > 1
-    sure = sure and len(names) <= MOST_COLUMNS
+    sure = len(names) <= MOST_COLUMNS and (end < len(tokens) or sum(map(is_gpu, names)) > 1)
     return Row("", [*dict.fromkeys(names)], tokens[end:]) if sure else None
 
 
