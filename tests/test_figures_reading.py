@@ -71,6 +71,30 @@ def test_a_rate_that_the_printout_does_not_tell_is_called_assumed() -> None:
     assert "56.25 GB/s one way" in reading(stated).description
 
 
+def test_the_title_names_gpus_with_a_warning_about_their_links() -> None:
+    name = find("47-2x3090")
+    (document,) = documents(name, "RTX 3090")
+    assert "Something is odd about the links of GPU0 and GPU1" in reading(document).svg
+    (plain,) = documents(find("22-2x3090"), "RTX 3090")
+    assert "odd about" not in reading(plain).svg
+    many = "\n".join(["\t".join(["", *(f"GPU{i}" for i in range(16))])] + [
+        "\t".join([f"GPU{i}", *("X" if i == j else "NV16" for j in range(16))])
+        for i in range(16)])
+    (tray,) = field.read(many, "B200")
+    assert "odd about the links of 16 GPUs" in reading(tray).svg
+
+
+def test_roads_are_those_of_the_gpus_that_fit() -> None:
+    (dgx1,) = documents(find("26-dgx1"))
+    said = reading(dgx1).description
+    assert "8 x PCIe, 16 GB/s one way; 1 x road between CPUs, 10 GB/s one way" in said
+    assert "assumed" not in said
+    (power9,) = documents(find("17-power9"), "V100")  # not the processors of that fact
+    assert "1 x road between CPUs, 40 GB/s one way" in reading(power9).description
+    (unknown,) = documents(find("17-power9"))
+    assert "rates assumed" in reading(unknown).description
+
+
 @given(st.integers(1, 9), st.data(), st.booleans())
 def test_any_labels_give_a_machine(gpus: int, data: st.DataObject, switch: bool) -> None:
     cells = st.lists(st.sampled_from(LABELS), min_size=gpus, max_size=gpus)
