@@ -14,7 +14,7 @@ from nvlearn.figures.curves import Series, size_curves
 from nvlearn.figures.drawing import Drawing, Picture
 from nvlearn.figures.style import WAYS
 from nvlearn.i18n import words
-from nvlearn.topology import SOCKET_RATE, printed
+from nvlearn.topology import printed
 from nvlearn.units import GB, GIB, US, format_rate, format_time
 
 ASSUMED = 25 * GB  # bytes/s one way of a link whose generation the printout does not tell
@@ -51,16 +51,13 @@ def machine_map(document: Topo) -> Picture:
     rates = [rate * GB / links for rate, links in zip(
         document.gb_per_s_one_way, document.nvlinks_per_gpu, strict=True) if rate and links]
     road = (document.pcie_gb_per_s_one_way or 0) * GB
-    gen3, gen4 = (catalog.pcie(name).raw.one_way for name in ("Gen3", "Gen4"))
-    # The processors beside PCIe Gen3 are of that time, but not POWER9, to which NVLinks go.
-    old = road == gen3 and all(f.code != "links_elsewhere" for f in document.findings)
-    between = catalog.fact("Intel socket link").value.one_way if old else SOCKET_RATE
     paved = any(cell and cell[:2] not in ("NV", "X") for row in document.links for cell in row)
     known = (rates or not any(document.nvlinks_per_gpu)) and (road or not paved)
     name = words(f"reading.machine_{'known' if known else 'assumed'}",
                  gpus=document.gpus, model=document.model or "GPU")
-    machine = printed(document.links, rates[0] if rates else ASSUMED, road or gen4, name=name,
-                      switch=document.fabric == "switch", socket_rate=between)
+    machine = printed(document.links, rates[0] if rates else ASSUMED,
+                      road or catalog.pcie("Gen4").raw.one_way, name=name,
+                      switch=document.fabric == "switch")
     faults = {gpu for f in document.findings if f.severity == "fault" for gpu in f.gpus}
     doubts = {gpu for f in document.findings if f.code in LINKS for gpu in f.gpus}
     gpus = sorted(faults or doubts)

@@ -2,7 +2,7 @@
 
 # isort: off
 from nvlearn.topology.builders import (
-    SOCKET_RATE, cluster, full_mesh, mesh, pcie_tree, printed, ring, switched, system, with_pcie)
+    cluster, full_mesh, mesh, pcie_tree, printed, ring, switched, system, with_pcie)
 from nvlearn.topology.graph import Bundle, Topology
 from nvlearn.topology.traffic import (
     Loads, all_to_all_pattern, disjoint_rings, loads, neighbour_pattern, rings)

@@ -291,8 +291,7 @@ def cluster(domain: Topology, domains: int, nic_rate: float, *, nics: int | None
 
 
 def printed(labels: Sequence[Sequence[str | None]], rate: float, road: float, *,
-            switch: bool = False, name: str = "printed machine",
-            socket_rate: float = SOCKET_RATE) -> Topology:
+            switch: bool = False, name: str = "printed machine") -> Topology:
     """Build the machine that the labels between its GPUs show.
 
     Parameters
@@ -307,8 +306,6 @@ def printed(labels: Sequence[Sequence[str | None]], rate: float, road: float, *,
         Whether the NVLinks go to switches, so that every cell repeats the same ones.
     name : str
         What the machine is called.
-    socket_rate : float
-        Bytes/s between two CPU sockets, one way.
 
     Raises
     ------
@@ -336,8 +333,7 @@ def printed(labels: Sequence[Sequence[str | None]], rate: float, road: float, *,
     if any(cell in (*FAR, "PIX", "PXB", "PHB", "NODE") for row in labels for cell in row):
         ports = _together(labels, lambda cell: cell in ("PIX", "PXB"))
         shared = [port if ports.count(port) > 1 else None for port in ports]
-        _lay_roads(graph, shared, _together(labels, lambda cell: cell not in FAR), road,
-                   socket_rate)
+        _lay_roads(graph, shared, _together(labels, lambda cell: cell not in FAR), road)
     return Topology(graph, name)
 
 
