@@ -55,6 +55,11 @@ class Quantity(NamedTuple):
     direction: str
     shown: str
 
+    @property
+    def one_way(self) -> float:
+        """The value of one direction."""
+        return self.value / 2 if self.direction == "both ways" else self.value
+
 
 def base_unit(unit: str) -> tuple[float, str]:
     """Return the factor and the base unit of a unit; what is only counted keeps factor 1."""
@@ -116,31 +121,44 @@ def _bad_unit(text: str, number: str, unit: str) -> str:
             "KiB, MiB, GiB, rates in GB/s or Gb/s, times in us, ms, s, min, h.")
 
 
-def _expect(text: str, wanted: str) -> float:
+def _expect(text: str, wanted: tuple[str, ...], what: str) -> Quantity:
     """Read a text that must be of a kind; the error says what it was and what to write."""
-    value, unit, _, shown = read(text)
-    if unit == wanted:
-        return value
+    quantity = read(text)
+    value, unit, _, shown = quantity
+    if unit in wanted:
+        return quantity
     is_a = f"is {_KINDS[unit]}".replace("is a count of", "counts")
-    sentence = f"{shown} {is_a}, {_KINDS[wanted]} was expected"
-    if (unit, wanted) == ("bit", "B"):
+    sentence = f"{shown} {is_a}, {what} was expected"
+    if unit == "bit" and "B" in wanted:
         number, name = _scaled(value, "bit", 4).split()
         sentence = (f"{shown} is {number} {_WORDS.get(name[0], '')}bits, "
                     f"{format_size(value / BITS_PER_BYTE)}; "
                     f"write '{number} {name.replace('b', 'B')}' if you mean bytes")
-    elif unit == f"{wanted}/s":
+    elif unit in ("T/s", "Bd") and "B/s" in wanted:
+        lanes16 = format_rate(value * 16 / BITS_PER_BYTE)
+        more = f" (x16: {lanes16} before framing)" if unit == "T/s" else ", after bits per symbol"
+        sentence += "; multiply by the lanes and divide by 8 bits" + more
+    elif unit + "/s" in wanted:
+        sentence += f"; write '{shown}/s'"
+    elif unit.removesuffix("/s") in wanted:
         sentence += f"; write '{re.sub('/s.*|ps$|.per second$', '', shown)}'"
     raise UnitError(f"{sentence}.")
 
 
 def parse_size(text: str) -> float:
     """Return the bytes that a text such as "14 GB" or "64 MiB" means."""
-    return _expect(text, "B")
+    return _expect(text, ("B",), "a size").value
+
+
+def parse_rate(text: str) -> float:
+    """Return bytes per second, one way, of a text such as "900 GB/s both ways" or "400 Gb/s"."""
+    quantity = _expect(text, ("B/s", "bit/s"), "a rate")
+    return quantity.one_way / (BITS_PER_BYTE if quantity.unit == "bit/s" else 1)
 
 
 def parse_time(text: str) -> float:
     """Return the seconds that a text such as "54.4 ms" or "2 min" means."""
-    return _expect(text, "s")
+    return _expect(text, ("s",), "a time").value
 
 
 def _number(value: float, digits: int) -> str:
