@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     plain_streams()
     try:
-        options = read_arguments(arguments)
+        options = vars(parser().parse_args(arguments))
         told, code = options.pop("run")(**options)
         sys.stdout.write(told + "\n" * bool(told))
         sys.stdout.flush()
@@ -103,15 +103,6 @@ READERS = {
     "parameters": within("parameters", count, 1, 1e15), "gpus": within("gpus", int, 2, 1e6),
     "bytes_per_gradient": within("bytes_per_gradient", float, 0.1, 64), "whole": int,
     "compute": within("compute", parse_time, 1e-6, 1e6), "size": within("size", size)}
-
-
-def read_arguments(arguments: Sequence[str] | None) -> dict[str, Any]:
-    """Return the options by name; files of the quiz may stand behind its options as well."""
-    options, more = parser().parse_known_args(arguments)
-    told = vars(options)
-    if more and ("what" not in told or any(word.startswith("-") for word in more)):
-        parser().parse_args(arguments)  # says what is wrong
-    return told | ({"paths": [*told.get("paths", ()), *more]} if more else {})
 
 
 def parser() -> Parser:

@@ -55,11 +55,6 @@ class Quantity(NamedTuple):
     direction: str
     shown: str
 
-    @property
-    def one_way(self) -> float:
-        """The value of one direction."""
-        return self.value / 2 if self.direction == "both ways" else self.value
-
 
 def base_unit(unit: str) -> tuple[float, str]:
     """Return the factor and the base unit of a unit; what is only counted keeps factor 1."""
@@ -121,14 +116,13 @@ def _bad_unit(text: str, number: str, unit: str) -> str:
             "KiB, MiB, GiB, rates in GB/s or Gb/s, times in us, ms, s, min, h.")
 
 
-def _expect(text: str, wanted: tuple[str, ...], what: str) -> Quantity:
+def _expect(text: str, *wanted: str) -> Quantity:
     """Read a text that must be of a kind; the error says what it was and what to write."""
-    quantity = read(text)
-    value, unit, _, shown = quantity
+    value, unit, _, shown = quantity = read(text)
     if unit in wanted:
         return quantity
     is_a = f"is {_KINDS[unit]}".replace("is a count of", "counts")
-    sentence = f"{shown} {is_a}, {what} was expected"
+    sentence = f"{shown} {is_a}, {_KINDS[wanted[0]]} was expected"
     if unit == "bit" and "B" in wanted:
         number, name = _scaled(value, "bit", 4).split()
         sentence = (f"{shown} is {number} {_WORDS.get(name[0], '')}bits, "
@@ -147,18 +141,19 @@ def _expect(text: str, wanted: tuple[str, ...], what: str) -> Quantity:
 
 def parse_size(text: str) -> float:
     """Return the bytes that a text such as "14 GB" or "64 MiB" means."""
-    return _expect(text, ("B",), "a size").value
+    return _expect(text, "B").value
 
 
 def parse_rate(text: str) -> float:
     """Return bytes per second, one way, of a text such as "900 GB/s both ways" or "400 Gb/s"."""
-    quantity = _expect(text, ("B/s", "bit/s"), "a rate")
-    return quantity.one_way / (BITS_PER_BYTE if quantity.unit == "bit/s" else 1)
+    value, unit, direction, _ = _expect(text, "B/s", "bit/s")
+    ways, bits = 2 if direction == "both ways" else 1, BITS_PER_BYTE if unit == "bit/s" else 1
+    return value / ways / bits
 
 
 def parse_time(text: str) -> float:
     """Return the seconds that a text such as "54.4 ms" or "2 min" means."""
-    return _expect(text, ("s",), "a time").value
+    return _expect(text, "s").value
 
 
 def _number(value: float, digits: int) -> str:

@@ -341,18 +341,6 @@ def test_a_closed_input_is_an_empty_one() -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
-def test_files_of_the_quiz_may_stand_behind_its_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["quiz", "grade", "--seed", "7", str(tmp_path)]) == 2
-    assert "holds no .json file" in capsys.readouterr().err
-    for wrong in (["quiz", "progress", "--speed", "3"], ["demo", "x"]):
-        with pytest.raises(SystemExit) as leave:
-            cli.main(wrong)
-        assert leave.value.code == 2
-        assert "unrecognized arguments" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("command", ["moodle", "grade"])
 def test_a_bank_of_ones_own_that_would_fail_is_refused_in_one_sentence(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

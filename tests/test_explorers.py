@@ -62,6 +62,13 @@ def shown(explorer: Explorer) -> str:
     return explorer.sentence_box.value
 
 
+def samples(control: Control) -> list[Any]:
+    """Return the ends and the middle of a number, every choice of others."""
+    if isinstance(control, NumberControl):
+        return [control.box.min, (control.box.min + control.box.max) // 2, control.box.max]
+    return [value for _, value in control.holder.options]
+
+
 @each_explorer
 def test_every_control_changes_the_sentence_at_both_ends_and_in_the_middle(
     make: Callable[[], Explorer],
@@ -71,11 +78,12 @@ def test_every_control_changes_the_sentence_at_both_ends_and_in_the_middle(
     for name, control in explorer.controls.items():
         explorer.on_reset()
         said = set()
-        for sample in control.samples:
+        tried = samples(control)
+        for sample in tried:
             control.holder.value = sample
             said.add(shown(explorer))
             assert explorer.picture.height == height
-        assert len(said) == len(control.samples), name
+        assert len(said) == len(tried), name
 
 
 @each_explorer
@@ -267,9 +275,11 @@ def test_a_thousand_changes_leave_memory_flat(make: Callable[[], Explorer]) -> N
     for other in explorer.controls.values():
         control = other if isinstance(other, NumberControl) else control
 
+    tried = samples(control)
+
     def change(times: int) -> None:
         for turn in range(times):
-            control.holder.value = control.samples[turn % len(control.samples)]
+            control.holder.value = tried[turn % len(tried)]
 
     change(200)
     gc.collect()

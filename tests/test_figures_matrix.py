@@ -10,7 +10,7 @@ import pytest
 from picture_checks import SVG, contrast, luminance
 
 from nvlearn.figures import style
-from nvlearn.figures.matrix import colours, matrix
+from nvlearn.figures.tables import colours, matrix
 from nvlearn.topology import ring, system
 
 V100 = system("DGX-1 V100")

@@ -48,7 +48,7 @@ PICTURES = {
     "generations, one way": lambda: generations(both_ways=False),
     "generations, log": lambda: generations(log=True),
     "generations, log, one way": lambda: generations(both_ways=False, log=True),
-    "generations, with a trend": lambda: generations(trend=0.35),
+    "generations, with a trend": lambda: generations(trend=35),
     "busbw": lambda: size_curves(models(), measured(), "busbw"),
     "busbw, linear": lambda: size_curves(models(), measured(), "busbw", log=False),
     "time": lambda: size_curves(models("time"), measured("time"), "time"),
@@ -287,7 +287,7 @@ def test_generations_tell_factors_ratios_and_doubt() -> None:
 
 
 def test_a_trend_starts_at_the_first_gpu_and_multiplies_each_year() -> None:
-    picture = generations(log=True, trend=0.5)
+    picture = generations(log=True, trend=50)
     assert ">10,000<" in picture.svg  # 9,226 GB/s, of which the sentence tells, can be seen
     assert picture.data == generations(log=True).data
     (line,) = marks(picture, stroke=style.INK, fill="none")

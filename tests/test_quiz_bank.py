@@ -206,7 +206,6 @@ def test_an_unknown_id_is_told_with_known_ones(id: str) -> None:
 @pytest.mark.parametrize(("text", "said"), [
     ("\ta: 1", "is not a question file"),
     ("a: &x [1]\nb: *x", "aliases"),
-    ("lesson: 1\nlesson: 2\nitems: []", "a name stands twice in the entry that begins in line 1"),
     ("[" * 3000, "is not a question file"),
     (b"\xff\xfe".decode("latin-1"), "is not a question file"),
     ("", "is not a question file"),

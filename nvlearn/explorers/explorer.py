@@ -100,11 +100,10 @@ SETTLED = 0.15  # seconds without a change after which a value has settled
 
 @dataclass
 class Control:
-    """What holds one value: `holder` has it, `samples` try its range; a row may hold it all."""
+    """What holds one value: `holder` has it as the page shows it; a row may hold it all."""
 
     name: str
     holder: widgets.DOMWidget
-    samples: Sequence[Any] = ()
     row: widgets.DOMWidget | None = None
     kind: Callable[[Any], Any] = lambda value: value
 
@@ -145,15 +144,14 @@ class NumberControl(Control):
             lambda count: kind(round(low + count * step, 9)),
             lambda number: round((number - low) / step))
         traitlets.link((self.slider, "value"), (self.box, "value"), steps)
-        ends = [low, kind((low + high) / 2), high]
         pair = widgets.HBox([self.box, self.slider], layout={"flex_flow": "row wrap"})
-        super().__init__(name, self.box, ends, pair, kind)
+        super().__init__(name, self.box, pair, kind)
 
 
 def choice(section: str, name: str, keys: Sequence[Any], start: Any) -> Control:
     """Return a row of buttons whose words stand in a section of the word table."""
     options = [(words(f"{section}.{name}_{key}".lower()), key) for key in keys]
-    return Control(name, choices(words(f"{section}.{name}"), options, start), keys)
+    return Control(name, choices(words(f"{section}.{name}"), options, start))
 
 
 def controls(section: str, **starts: Any) -> list[Control]:

@@ -1,6 +1,6 @@
 """Pictures: data in, a Picture out."""
 
-from nvlearn.figures.city import city_map
+from nvlearn.figures.city import bandwidth_train, city_map
 from nvlearn.figures.collective import collective_step, timeline
 
 # isort: off
@@ -8,8 +8,6 @@ from nvlearn.figures.curves import (
     Series, calibration, formula_curve, generations, size_curves, winner_map)
 # isort: on
 from nvlearn.figures.drawing import Picture
-from nvlearn.figures.matrix import matrix
-from nvlearn.figures.reading import beside, drawable, reading, unpictured
+from nvlearn.figures.reading import drawable, reading, unpictured
 from nvlearn.figures.step import split_bars, step_timeline
-from nvlearn.figures.tables import Table, glossary, table
-from nvlearn.figures.train import bandwidth_train
+from nvlearn.figures.tables import Table, glossary, matrix, table

@@ -285,7 +285,7 @@ class Row:
 
 
 def generations(both_ways: bool = True, log: bool = False, trend: float | None = None) -> Picture:
-    """Draw NVLink and PCIe of one GPU against the years, and a `trend`, a growth per year."""
+    """Draw NVLink and PCIe of one GPU against the years, and a `trend`, a growth in % a year."""
     way = "both_ways" if both_ways else "one_way"
     rows = [Row(made, way) for made in catalog.nvlinks().values() if made.get("year")]
     for before, row in pairwise(rows):
@@ -307,7 +307,7 @@ def generations(both_ways: bool = True, log: bool = False, trend: float | None =
     sentence = words("generations.sentence", **told)
     if trend is not None:
         years = np.array([last.year, rows[-1].year, *np.linspace(first.year, x.high)])
-        levels = growth(first.nvlink, trend, years - first.year)
+        levels = growth(first.nvlink, trend / 100, years - first.year)
         name = words("generations.line_trend", trend=trend)
         plot.curve(years[2:], levels[2:], style.INK, "8 4", 2, name)
         sentence = words("generations.trend", trend=trend, levels=levels, end=rows[-1], **told)

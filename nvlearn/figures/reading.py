@@ -1,7 +1,5 @@
 """The picture of a printout that was read: the map of a machine, or a measured curve."""
 
-from itertools import cycle
-
 import numpy as np
 
 from nvlearn import catalog, nccl
@@ -12,10 +10,9 @@ from nvlearn.field.topo import Topo
 from nvlearn.figures.city import city_map
 from nvlearn.figures.curves import Series, size_curves
 from nvlearn.figures.drawing import Drawing, Picture
-from nvlearn.figures.style import WAYS
 from nvlearn.i18n import words
 from nvlearn.topology import printed
-from nvlearn.units import GB, GIB, US, format_rate, format_time
+from nvlearn.units import GB, US, format_rate, format_time
 
 ASSUMED = 25 * GB  # bytes/s one way of a link whose generation the printout does not tell
 LINKS = {"asymmetric", "half_contact", "no_nvlink", "pair_apart", "uneven"}  # warnings about links
@@ -83,17 +80,6 @@ def measured(log: Log) -> Picture:
                      rate=format_rate(rate, digits=3))
         values = smooth * factor / (latency + smooth * factor / rate)
     return size_curves([Series(name, smooth, values)], [own(log)])
-
-
-def beside(document: Document, *names: str) -> Picture:
-    """Draw the measured bus bandwidth of a log, and what NCCL's model says of other machines."""
-    if not (isinstance(document, Log) and document.fit):
-        raise ValueError(words("reading.no_log"))
-    smooth = np.geomspace(max(document.size.min(), 1024), 16 * GIB, 200)
-    models = [nccl.machine(name) for name in names]
-    curves = [Series(made.name, smooth, nccl.predict(made, "all_reduce", smooth).busbw, way)
-              for made, way in zip(models, cycle(WAYS), strict=False)]
-    return size_curves(curves, [own(document)])
 
 
 def own(log: Log) -> Series:

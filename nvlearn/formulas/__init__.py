@@ -6,8 +6,7 @@ broadcast. Each function names its source and the lesson that teaches it. `FORMU
 
 # The parts are one list of closed forms; naming each of them here would only repeat it.
 # ruff: noqa: F403
-from nvlearn.formulas.checks import FORMULAS, check
+from nvlearn.formulas.checks import *
 from nvlearn.formulas.collective import *
-from nvlearn.formulas.legends import *
 from nvlearn.formulas.links import *
 from nvlearn.formulas.parallel import *

@@ -85,19 +85,12 @@ def parsed(path: Path) -> Any:
     """Return what a YAML file holds; BankError names the file and what is wrong with it."""
     import yaml
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Once(loader):  # type: ignore[misc]  # YAML itself lets the last of two keys win
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [key.value for key, _ in node.value]
-            require(len(keys) == len({*keys}), words("bank.key", line=node.start_mark.line + 1))
-            return super().construct_mapping(node, deep)
-
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text = data.small_file(path).decode("utf-8-sig")
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, loader)):
             raise ValueError(words("bank.alias"))  # a few of them can stand for gigabytes
-        return yaml.load(text, Once)
+        return yaml.load(text, loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = " ".join(str(error).split()).rstrip(".")
         raise BankError(words("bank.form", file=path, error=said)) from None

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
@@ -83,9 +82,8 @@ def read(kind: str | None = None) -> Records:
     """Return the records of a kind (all if None), oldest first; torn lines are kept aside."""
     records = Records()
     records.torn = []
-    source, written = folder() / NAME, b""
-    with suppress(FileNotFoundError):
-        written = source.read_bytes()
+    source = folder() / NAME  # a folder that is a file is an error, not an empty record
+    written = source.read_bytes() if source.exists() or folder().is_file() else b""
     for number, line in enumerate(written.split(b"\n"), start=1):
         try:
             entry = json.loads(line)
