@@ -1,14 +1,12 @@
 """nvlearn teaches how GPUs talk to each other, told as the traffic of one city."""
 
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = (
-    "answers", "catalog", "cli", "collectives", "data", "errata", "exercises", "explorers",
-    "field", "figures", "formulas", "i18n", "nccl", "provenance", "quiz", "topology", "training",
-    "units")
+_MODULES = sorted(module.name for module in iter_modules(__path__))
 
 
 def __getattr__(name: str) -> Any:

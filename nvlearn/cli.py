@@ -207,7 +207,7 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
          seed: int | None = None) -> tuple[str, int]:
     """Show or move the learner's results, grade a class, check or export questions."""
     from nvlearn.quiz import bank as questions
-    from nvlearn.quiz import classroom, progress
+    from nvlearn.quiz import progress, session
 
     files = [Path(path) for path in paths]
     if what != "check" and len(files) != (what in ("export", "load", "grade")):
@@ -216,7 +216,7 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
     if what == "progress":
         told = str(progress())
     elif what in ("export", "load"):
-        move = classroom.save if what == "export" else classroom.load
+        move = session.save if what == "export" else session.load
         told = words(f"cli.quiz_done.{what}", count=move(files[0]), file=files[0])
     elif what == "check":
         chosen = files or sorted(questions.folder().glob("[01]*.yaml"))
@@ -225,9 +225,9 @@ def quiz(what: str, paths: Sequence[str] = (), bank: str = "",
     else:
         own = questions.read(Path(bank)) if bank else list(questions.everything())
         if what == "moodle":
-            told = classroom.moodle(own, seed or 0)
+            told = session.moodle(own, seed or 0)
         else:
-            told, faults = classroom.grade_folder(files[0], own, seed)
+            told, faults = session.grade_folder(files[0], own, seed)
     sys.stderr.write("".join(f"{fault}\n" for fault in faults))
     return told.rstrip("\n"), WRONG_INPUT if faults else 0
 
@@ -260,7 +260,6 @@ def lessons_folder(package: Path) -> Path:
         return found
     target = Path(f"nvlearn-course-{__version__}")
     if target.exists():  # a copy in which the learner works, or an older one, is not touched
-        print(words("cli.kept", folder=target))
         return target / "notebooks"
     try:
         with tempfile.TemporaryDirectory(prefix=".nvlearn-course-", dir=".") as half:

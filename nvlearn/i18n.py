@@ -35,12 +35,11 @@ def language() -> str:
 
 @cache
 def _table(code: str) -> dict[str, Any]:
-    data = files("nvlearn") / "data"
-    known = {f.name.split(".")[1] for f in data.iterdir() if f.name.startswith("words.")}
+    names = [f.name.split(".") for f in (files("nvlearn") / "data").iterdir()]
+    known = sorted(name[1] for name in names if name[0] == "words")
     if code not in known:
-        raise WordError(
-            f"There is no word table for the language {code!r}; set NVLEARN_LANG to one of: "
-            f"{', '.join(sorted(known))}.")
+        raise WordError(f"There is no word table for the language {code!r}; set NVLEARN_LANG to "
+                        f"one of: {', '.join(known)}.")
     return read_table(f"words.{code}")
 
 

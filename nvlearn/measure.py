@@ -215,42 +215,37 @@ def run(engine: str | None, ranks: int, plan: Plan, target: Path, shown: TextIO 
     formulas.require(2 <= ranks <= most, words("measure.ranks", ranks=ranks, most=most))
     made = command(choose(engine), ranks, plan)
     formulas.require(not target.exists(), words("measure.exists", file=target))
-    try:
-        return launch(made, plan, target, shown)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, error.filename or str(target)) from None
-    finally:
-        if target.exists() and not target.stat().st_size:
-            target.unlink()
-
-
-def launch(made: Sequence[str], plan: Plan, target: Path, shown: TextIO | None) -> int:
-    """Start the processes, and keep and show what they print."""
     rows: list[str] = []
 
     def keep(line: str) -> None:
         for stream in filter(None, (kept, shown)):
             print(line, end="", file=stream, flush=True)
 
-    with (target.open("x", encoding="utf-8", newline="\n") as kept,
-          tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
-          subprocess.Popen(  # in a session of its own, so that Ctrl-C comes to the launcher alone
-            made, stdout=subprocess.PIPE, stderr=said, encoding="utf-8", start_new_session=True,
-            env={"OMP_NUM_THREADS": "1", **os.environ}) as child):
-        try:
-            for line in child.stdout or ():
-                keep(line)
-                rows += [line] * line.lstrip()[:1].isdecimal()
-                progress(len(rows), len(plan.sizes))
-        except KeyboardInterrupt:
-            child.terminate()  # the launcher of the processes, which ends them
-            keep(footer(rows))
-            return len(rows)
-        if child.wait():
-            said.seek(0)
-            last = " / ".join(said.read().split("\n")[-4:])
-            raise ValueError(words("measure.failed", command=shlex.join(made), done=len(rows),
-                                   code=child.returncode, file=target, said=last))
+    try:
+        with (target.open("x", encoding="utf-8", newline="\n") as kept,
+              tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
+              subprocess.Popen(  # a session of its own, so that Ctrl-C comes to the launcher alone
+                made, stdout=subprocess.PIPE, stderr=said, encoding="utf-8", start_new_session=True,
+                env={"OMP_NUM_THREADS": "1", **os.environ}) as child):
+            try:
+                for line in child.stdout or ():
+                    keep(line)
+                    rows += [line] * line.lstrip()[:1].isdecimal()
+                    progress(len(rows), len(plan.sizes))
+            except KeyboardInterrupt:
+                child.terminate()  # the launcher of the processes, which ends them
+                keep(footer(rows))
+                return len(rows)
+            if child.wait():
+                said.seek(0)
+                last = " / ".join(said.read().split("\n")[-4:])
+                raise ValueError(words("measure.failed", command=shlex.join(made), done=len(rows),
+                                       code=child.returncode, file=target, said=last))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or str(target)) from None
+    finally:
+        if target.exists() and not target.stat().st_size:
+            target.unlink()
     return len(rows)
 
 

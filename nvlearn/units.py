@@ -38,9 +38,8 @@ _SCALES = {unit: [(factor, prefix + name) for prefix, factor in _DECIMAL.items()
     "B binary": [(factor, f"{prefix}B") for prefix, factor in _BINARY.items()],
     "s": [(NS, "ns"), (US, "\u00b5s"), (MS, "ms"), (1, "s"), (MINUTE, "min"), (HOUR, "h"),
           (DAY, "days")]}
-_KINDS = {
-    "B": "a size", "bit": "a size in bits", "B/s": "a rate", "bit/s": "a rate in bits",
-    "s": "a time", "T/s": "a count of transfers", "Bd": "a count of symbols"}
+_KINDS = {"B": "a size", "bit": "a size in bits", "B/s": "a rate", "bit/s": "a rate in bits",
+          "s": "a time", "T/s": "a count of transfers", "Bd": "a count of symbols"}
 
 
 class UnitError(ValueError):
@@ -147,8 +146,8 @@ def parse_size(text: str) -> float:
 def parse_rate(text: str) -> float:
     """Return bytes per second, one way, of a text such as "900 GB/s both ways" or "400 Gb/s"."""
     value, unit, direction, _ = _expect(text, "B/s", "bit/s")
-    ways, bits = 2 if direction == "both ways" else 1, BITS_PER_BYTE if unit == "bit/s" else 1
-    return value / ways / bits
+    one_way = value / 2 if direction == "both ways" else value
+    return one_way / BITS_PER_BYTE if unit == "bit/s" else one_way
 
 
 def parse_time(text: str) -> float:

@@ -348,7 +348,7 @@ def test_a_bank_of_ones_own_that_would_fail_is_refused_in_one_sentence(
     text = (bank.folder() / "02.yaml").read_text(encoding="utf-8")
     own, folder = tmp_path / "own.yaml", [str(tmp_path)] if command == "grade" else []
     own.write_text(text.replace("args: {", "args: {nonsense: 1, ", 1), encoding="utf-8")
-    assert cli.main(["quiz", command, "--bank", str(own), *folder]) == 2
+    assert cli.main(["quiz", command, *folder, "--bank", str(own)]) == 2
     said = capsys.readouterr().err
     assert said.startswith("nvlearn: ")
     assert said.count("\n") == 1

@@ -5,6 +5,7 @@ import io
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -164,12 +165,11 @@ def test_a_file_that_exists_is_not_touched(tmp_path, capsys):
 
 
 def test_a_full_disk_is_told_with_the_file_and_leaves_no_empty_log(tmp_path, monkeypatch):
-    def full(_made, _plan, target, _shown):
-        target.touch()
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(measure, "command", lambda *_: [])
-    monkeypatch.setattr(measure, "launch", full)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(OSError, match="No space left") as caught:
         measure.run("mpi", 2, Plan(8, 64), tmp_path / "log", None)
     assert caught.value.filename == str(tmp_path / "log")

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nvlearn import answers, quiz, units
-from nvlearn.quiz import bank, classroom, ledger, session
+from nvlearn.quiz import bank, ledger, session
 
 SIX = bank.lesson(6)
 SINGLE = next(item for item in SIX if item.kind == "single")
@@ -101,18 +101,18 @@ def test_results_are_saved_and_loaded_elsewhere_once(
 ) -> None:
     quiz.answer(SINGLE.id, SINGLE.answer)
     quiz.predict("02-copy", 3)
-    assert classroom.save(tmp_path / "mine.json") == 2
+    assert session.save(tmp_path / "mine.json") == 2
     before = ledger.read()
     monkeypatch.setenv("NVLEARN_HOME", str(tmp_path / "elsewhere"))
     quiz.answer(NUMBER.id, 1)
-    assert classroom.load(tmp_path / "mine.json") == 2
-    assert classroom.load(tmp_path / "mine.json") == 0
+    assert session.load(tmp_path / "mine.json") == 2
+    assert session.load(tmp_path / "mine.json") == 0
     assert ledger.read()[1:] == before
 
 
 def test_results_as_a_table(tmp_path: Path) -> None:
     quiz.answer(NUMBER.id, "1 GB")
-    classroom.save(tmp_path / "mine.csv")
+    session.save(tmp_path / "mine.csv")
     (row,) = csv.DictReader((tmp_path / "mine.csv").read_text(encoding="utf-8").splitlines())
     assert (row["id"], row["answer"], row["outcome"]) == (NUMBER.id, "1 GB", "wrong")
 
@@ -141,7 +141,7 @@ def test_a_damaged_file_is_named_and_changes_nothing(text: str, tmp_path: Path) 
     source = tmp_path / "theirs.json"
     source.write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match=r"theirs\.json is damaged") as caught:
-        classroom.load(source)
+        session.load(source)
     assert "\n" not in str(caught.value)
     assert len(ledger.read()) == 1
 
@@ -151,7 +151,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with source.open("wb") as file:
         file.truncate((1 << 24) + 1)
     with pytest.raises(ValueError, match=r"theirs\.json is larger than 16 MB"):
-        classroom.load(source)
+        session.load(source)
     for read in (bank.read, bank.check):
         with pytest.raises(ValueError, match="larger than 16 MB"):
             read(source)
@@ -160,7 +160,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 def test_an_export_leaves_what_was_there_if_it_fails(tmp_path: Path, monkeypatch) -> None:
     quiz.answer(SINGLE.id, SINGLE.answer)
     target = tmp_path / "good.json"
-    classroom.save(target)
+    session.save(target)
     good = target.read_text(encoding="utf-8")
 
     def full(path: Path, *_: object, **__: object) -> None:
@@ -169,7 +169,7 @@ def test_an_export_leaves_what_was_there_if_it_fails(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(OSError, match="No space left"):
-        classroom.save(target)
+        session.save(target)
     assert target.read_text(encoding="utf-8") == good
     assert {path.name for path in tmp_path.iterdir()} == {"home", "good.json"}
 
@@ -178,7 +178,7 @@ def test_an_export_takes_only_its_own_kinds_of_file(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text("my questions", encoding="utf-8")
     with pytest.raises(ValueError, match=r"\.json or \.csv"):
-        classroom.save(own)
+        session.save(own)
     assert own.read_text(encoding="utf-8") == "my questions"
 
 
@@ -213,11 +213,11 @@ def results(path: Path, given: dict[str, object], seed: int = 0) -> None:
         }
         for n, (id, answer) in enumerate(given.items())
     ]
-    path.write_text(json.dumps({"format": classroom.FORMAT, "records": records}), "utf-8")
+    path.write_text(json.dumps({"format": session.FORMAT, "records": records}), "utf-8")
 
 
 def graded(folder: Path, seed: int | None = None) -> tuple[dict[str, dict[str, str]], list[str]]:
-    text, bad = classroom.grade_folder(folder, SIX, seed)
+    text, bad = session.grade_folder(folder, SIX, seed)
     return {row["learner"]: row for row in csv.DictReader(io.StringIO(text))}, bad
 
 
@@ -258,7 +258,7 @@ def test_a_look_at_the_questions_with_another_seed_takes_no_answer_away(tmp_path
         {"kind": "answer", "at": "x", "id": NUMBER.id, "seed": seed, "answer": said, "score": 0}
         for seed, said in [(7, 1), (7, given), (0, 1)]
     ]
-    written = {"format": classroom.FORMAT, "records": records}
+    written = {"format": session.FORMAT, "records": records}
     (tmp_path / "ada.json").write_text(json.dumps(written), encoding="utf-8")
     rows, bad = graded(tmp_path, seed=7)
     assert (rows["ada"][NUMBER.id], bad) == ("1.0", [])
@@ -273,7 +273,7 @@ def test_a_torn_line_is_told_with_the_progress() -> None:
 
 @pytest.mark.parametrize("name", ["=cmd()", "+1", "-anna", "@x", " =HYPERLINK(1)", "\t=cmd"])
 def test_no_cell_of_a_table_is_a_formula(name: str) -> None:
-    text = classroom.table(["learner", "total"], [{"learner": name, "total": 1}])
+    text = session.table(["learner", "total"], [{"learner": name, "total": 1}])
     assert text.splitlines()[1] == f"'{name},1"
 
 
@@ -284,7 +284,7 @@ def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
 
 def test_moodle_reads_what_the_bank_holds() -> None:
     items = [*bank.everything()]
-    questions = ElementTree.fromstring(classroom.moodle(items)).findall("question")
+    questions = ElementTree.fromstring(session.moodle(items)).findall("question")
     assert len(questions) == len(items)
     for item, question in zip(items, questions, strict=True):
         given = question.findall("answer")

@@ -20,8 +20,7 @@ from nvlearn.figures.drawing import Picture
 from nvlearn.i18n import words
 
 WIDE = {"description_width": "210px"}
-ONE_LINE = "white-space:nowrap;overflow-x:auto"
-LINE_BY_LINE = "<style>.nv-explorer textarea{white-space:pre;overflow-x:auto}</style>"
+ONE_LINE = "<style>.nv-explorer :is(textarea, .nv-code){white-space:pre;overflow-x:auto}</style>"
 LOOK = "margin:0.4em 0;max-width:960px;line-height:1.3;white-space:pre-wrap"
 
 
@@ -268,7 +267,7 @@ class Explorer(Box):
     def _say(self, _event: Any) -> None:
         self.sentence_box.value = paragraph(self.picture.description, height="6.5em")
         line = f"{words('explorer.code')} <code>{escape(self.code(**self.values))}</code>"
-        self.code_box.value = f'{LINE_BY_LINE}<div style="{ONE_LINE}">{line}</div>'
+        self.code_box.value = f'{ONE_LINE}<div class="nv-code">{line}</div>'
         self.preset_buttons.value = self.preset
 
     def still(self) -> tuple[str, str]:

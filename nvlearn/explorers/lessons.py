@@ -118,9 +118,8 @@ def preset_name(made: catalog.NVLink) -> str:
 
 def factors(made: catalog.NVLink) -> dict[str, Any]:
     """Return the three factors of a generation as the sliders take them."""
-    return {
-        "lanes": int(made.lanes.value), "gbit_per_lane": made.lane_rate.value / 1e9,
-        "links": int(made.links.value)}
+    return {"lanes": int(made.lanes.value), "links": int(made.links.value),
+            "gbit_per_lane": made.lane_rate.value / 1e9}
 
 
 def train(lanes: int, gbit_per_lane: float, links: int, directions: int) -> Picture:
@@ -297,9 +296,6 @@ def cluster_picture(traffic: str, nics: int, domains: int) -> Picture:
     made = topology.cluster(topology.system("DGX H100"), domains, port, nics=nics)
     flows = pattern(traffic, made.ranks)
     return city_map(made, topology.loads(made, flows, topology.loads(made, flows).rates.min()))
-
-
-# --- machines: printouts, a fit by hand, the winners, plans ----------------------
 
 
 DOMAINS, SIZES = (1, 2, 4, 8, 16, 32, 64), KIB * 2.0 ** np.arange(25)

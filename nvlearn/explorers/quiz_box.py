@@ -25,7 +25,7 @@ if not Path.cwd().is_relative_to(bank.folder().parent):
     print(words("quiz_box.folder", folder=bank.folder().parent))
 
 
-def quiz_box(what: int | str | Sequence[str] = 1, *, seed: int = 0, one_by_one: bool = True,
+def quiz_box(what: int | str | Sequence[str] = 1, *, seed: int = 0,
              at_once: bool = True) -> "QuizBox":
     """Return the questions of a lesson, of a list of ids or of a file of the bank.
 
@@ -38,7 +38,7 @@ def quiz_box(what: int | str | Sequence[str] = 1, *, seed: int = 0, one_by_one: 
         items = bank.read(Path(what))
     else:
         items = [bank.find(id) for id in ([what] if isinstance(what, str) else what)]
-    return QuizBox(items, seed, one_by_one, at_once)
+    return QuizBox(items, seed, at_once)
 
 
 class PredictionBox(Box):
@@ -139,23 +139,21 @@ def controls(item: Item) -> list[widgets.ValueWidget]:
 class QuizBox(Box):
     """Questions, the way through them, and how far it is."""
 
-    def __init__(self, items: Sequence[Item], seed: int, one_by_one: bool, at_once: bool) -> None:
+    def __init__(self, items: Sequence[Item], seed: int, at_once: bool) -> None:
         """Lay out the widgets and show the first question."""
         self.questions = [Question(item, seed, at_once, self.count) for item in items]
-        self.at, self.one_by_one, self.at_once = 0, one_by_one, at_once
+        self.at, self.at_once = 0, at_once
         self.place = widgets.VBox()
         self.back = button("quiz_box.back", lambda _: self.go(self.at - 1))
         self.next = button("quiz_box.next", lambda _: self.go(self.at + 1))
-        way = [widgets.HBox([self.back, self.next])] if one_by_one else []
-        super().__init__("quiz", [self.place, *way])
+        super().__init__("quiz", [self.place, widgets.HBox([self.back, self.next])])
         self.go(0)
 
     @handler
     def go(self, at: int) -> None:
-        """Show another question, or all."""
+        """Show another question."""
         self.at = min(max(at, 0), len(self.questions) - 1)
-        shown = self.questions[self.at : self.at + 1] if self.one_by_one else self.questions
-        self.place.children = [question.root for question in shown]
+        self.place.children = [self.questions[self.at].root]
         self.back.disabled, self.next.disabled = self.at == 0, self.at == len(self.questions) - 1
         self.count()
 

@@ -14,7 +14,7 @@ from nvlearn import catalog, nccl
 from nvlearn.field.findings import Document, Finding, found, in_words
 from nvlearn.field.nccl_rows import LOGS, Floats, Run, Table, average, scan
 from nvlearn.formulas import PASSES
-from nvlearn.i18n import words
+from nvlearn.i18n import Told, words
 from nvlearn.units import GB, GIB, MIB, US, format_rate, format_size, format_time
 
 BYTES, ROUNDING = LOGS["bytes"], LOGS["rounding"]
@@ -211,7 +211,7 @@ class Log(Document):
         if self.wrong == 0:
             say["checked"] = {}
         lines = [words(f"nccl_log.{key}", **values) for key, values in say.items()]
-        return "\n".join([*lines, *in_words(self.findings)])
+        return Told("\n".join([*lines, *in_words(self.findings)]))
 
 
 def fit_line(wire: Floats, time: Floats) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any
 from nvlearn import catalog
 from nvlearn.field.fabric import link_count, soldered
 from nvlearn.field.findings import Document, Finding, Unsupported, found, in_words
-from nvlearn.i18n import words
+from nvlearn.i18n import Told, words
 from nvlearn.units import GB, format_rate
 
 GPU = re.compile(r"\bGPU (\d{1,4}): *([^(]{0,80})(\([^)]*)?(\))?")
@@ -62,7 +62,7 @@ class Status(Document):
             key = "unread" if gpu["up"] is None else key
             one, both = (format_rate((rate or 0) * GB, both_ways=way) for way in (False, True))
             lines.append(words(f"field.{key}", **gpu, one_way=one, both_ways=both))
-        return "\n".join([*lines, words("field.trained"), *in_words(self.findings)])
+        return Told("\n".join([*lines, words("field.trained"), *in_words(self.findings)]))
 
 
 @cache

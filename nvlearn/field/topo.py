@@ -9,7 +9,7 @@ from nvlearn.catalog import Gpu
 from nvlearn.field.fabric import Counts, Fabric, agreed, analyse, islands, link_count, soldered
 from nvlearn.field.findings import Document, Finding, Unsupported, found, gpu_names, in_words
 from nvlearn.field.matrix import NEAR, Block, blocks, is_gpu, number
-from nvlearn.i18n import words
+from nvlearn.i18n import Told, words
 from nvlearn.units import GB, format_rate
 
 Labels = list[list[str | None]]
@@ -45,7 +45,7 @@ class Topo(Document):
         if self.nearest_nics:
             near = [f"GPU{gpu}: {', '.join(names)}" for gpu, names in self.nearest_nics.items()]
             lines.append(words("field.nearest", nics="; ".join(near)))
-        return "\n".join([*lines, *in_words(self.findings)])
+        return Told("\n".join([*lines, *in_words(self.findings)]))
 
     def expectations(self) -> Iterator[str]:
         """Say what each GPU can send one way and both ways; GPUs that are alike together."""

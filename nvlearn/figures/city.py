@@ -269,8 +269,7 @@ def bandwidth_train(lanes: int, lane_rate: float, links: int, directions: int = 
         "rate": f"{lane_rate / 1e9:.6g} Gb/s",  # without a direction, because a lane has only one
         "per_link": format_rate(one_way / links), "one_way": format_rate(one_way),
         "both_ways": format_rate(one_way, both_ways=True)}
-    sheet.heading(words(f"train.title.{directions}", **told),
-                  words(f"train.subtitle.{directions}"))
+    sheet.heading(words(f"train.title.{directions}", **told), words(f"train.subtitle.{directions}"))
     sheet.rect(24, 76, 912, 112, style.GROUND, rx=10)
     sheet.text(40, 99, words("train.close_up", **told), style.SMALL, style.MUTED, bold=True)
     for y, forth in ((127, True), (166, False))[:directions]:

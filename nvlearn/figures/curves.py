@@ -225,8 +225,8 @@ def border(plot: Plot, names: np.ndarray) -> None:
         plot.sheet.path(trail(*plot.axes.at(xs, ys)), stroke=style.INK, stroke_width=2.5)
 
 
-NEAR, SHOWN = 1.1, 24  # a ratio that is near; how many predictions are drawn
-MOST, EDGE = 100.0, 1.15  # the end of the axis, and how far from it a mark is whole
+#: A ratio that is near; predictions drawn; the end of the axis; how far from it a mark is whole.
+NEAR, SHOWN, MOST, EDGE = 1.1, 24, 100.0, 1.15
 
 
 def calibration(records: Sequence[Mapping[str, Any]]) -> Picture:
@@ -265,7 +265,6 @@ def calibration(records: Sequence[Mapping[str, Any]]) -> Picture:
 # --- generations over the years -----------------------------------------------
 
 DOUBT, BEFORE, TREAD = ("3 4", "none"), 1.5, 0.9
-AHEAD = 10_000  # GB/s up to which a trend is drawn, so that the axis stays while it moves
 CELLS = ("name", "gpu", "nvlink", "factor", "pcie", "ratio")
 
 
@@ -298,7 +297,8 @@ def generations(both_ways: bool = True, log: bool = False, trend: float | None =
     x = Scale(rows[0].year - BEFORE, rows[-1].year + TREAD,
               tuple((row.year, f"{row.year:g}") for row in rows))
     levels = [value for row in rows for value in (row.nvlink, row.pcie)]
-    y = value_scale(levels + [AHEAD] * (trend is not None), words("generations.y", **told), log,
+    # a trend is drawn up to 10 TB/s, so that the axis stays while it moves
+    y = value_scale(levels + [10_000] * (trend is not None), words("generations.y", **told), log,
                     "{:,g}".format)
     plot = Plot(Axes("generations", x, y, left=150, top=126, bottom=356, height=560))
     stairs(plot, rows, "nvlink", "circle")

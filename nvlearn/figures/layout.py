@@ -20,9 +20,8 @@ CENTRE = complex(LEFT + WIDE / 2, TOP + TALL / 2)
 #: Most GPUs of which each has a place in a tier or circle, most in a rack; most blocks.
 TIERS, RACK, BLOCKS = 32, 72, 32
 #: Half the width and half the height of each kind of station, in the order of the tiers.
-HALVES = {
-    "nvswitch": 70 + 22j, "gpu": 24 + 22j, "pcie_switch": 30 + 12j, "host": 38 + 17j,
-    "nic": 21 + 12j, "network": 464 + 14j}
+HALVES = {"nvswitch": 70 + 22j, "gpu": 24 + 22j, "pcie_switch": 30 + 12j, "host": 38 + 17j,
+          "nic": 21 + 12j, "network": 464 + 14j}
 
 
 class Station(NamedTuple):

@@ -387,8 +387,7 @@ class Topology:
 # --- traffic: who sends to whom, what share each flow gets, which rings there are
 
 
-Flow = tuple[int, int]
-Pattern = list[Flow]
+Pattern = list[tuple[int, int]]
 
 
 def all_to_all_pattern(ranks: int) -> Pattern:
@@ -448,7 +447,7 @@ class Loads(NamedTuple):
         return float(self.rates.sum())
 
 
-def loads(topology: Topology, pattern: Iterable[Flow], demand: float = np.inf) -> Loads:
+def loads(topology: Topology, pattern: Iterable[tuple[int, int]], demand: float = np.inf) -> Loads:
     """Return the max-min fair rates of a pattern and the load of each link.
 
     Parameters
