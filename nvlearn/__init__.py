@@ -6,7 +6,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = sorted(module.name for module in iter_modules(__path__))
+# To import the command line's __main__ would run it.
+_MODULES = sorted(part.name for part in iter_modules(__path__) if part.name != "__main__")
 
 
 def __getattr__(name: str) -> Any:

@@ -9,9 +9,9 @@ import pytest
 from browser import lab
 from playwright.sync_api import Browser, Page
 
-from nvlearn import collectives, field, figures, formulas, topology
+from nvlearn import collectives, field, figures, formulas, nccl, topology
 from nvlearn.data import printout
-from nvlearn.explorers import machine
+from nvlearn.explorers import lessons
 from nvlearn.figures import Picture, Series
 
 pytestmark = pytest.mark.browser
@@ -68,9 +68,10 @@ PICTURES: dict[str, Callable[[], Picture]] = {
         collectives.ring_all_reduce(72), topology.system("GB200 NVL72")),
     "a printout": lambda: figures.reading(field.read(printout("off_fabric"), "B200")[0]),
     "a log": lambda: figures.reading(field.read(printout("log_h100"), "H100")[0]),
-    "a log beside machines": lambda: figures.beside(
-        field.read(printout("two_processes"))[0], "DGX-1 P100", "DGX H100", "GB200 NVL72"),
-    "winners": lambda: machine.winners("DGX H100", True),
+    "three machines": lambda: figures.size_curves([
+        figures.Series(name, SIZES, nccl.predict(nccl.machine(name), "all_reduce", SIZES).busbw)
+        for name in ("DGX-1 P100", "DGX H100", "GB200 NVL72")]),
+    "winners": lambda: lessons.winners("DGX H100", True),
     "calibration": lambda: figures.calibration([
         {"id": f"0{n}-x", "ratio": r, "slip": s}
         for n, r, s in ((1, 2.0, "both_ways"), (2, 1.0, None), (3, 1e3, "thousand"))]),
