@@ -72,9 +72,11 @@ def read_answer(answer: object, unit: str, direction: str = "") -> float:
     try:
         value = float(cast(Any, plain)) * factor  # a learner may answer with anything
     except (TypeError, ValueError, OverflowError):
-        value = _quantity(answer, base, direction) if isinstance(answer, str) else math.nan
+        asked = isinstance(answer, str) and base not in ("", "%")
+        value = _quantity(cast(str, answer), base, direction) if asked else math.nan
     if not 0 <= value < math.inf:
-        raise units.UnitError(words("answer.unreadable", answer=repr(answer)[:60], unit=unit))
+        key = "unreadable" if unit else "no_number"
+        raise units.UnitError(words(f"answer.{key}", answer=repr(answer)[:60], unit=unit))
     return value
 
 

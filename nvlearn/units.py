@@ -20,9 +20,8 @@ _WORDS = {"k": "kilo", "M": "mega", "G": "giga", "T": "tera", "P": "peta"}
 _PREFIXES = _DECIMAL | _BINARY | {word: _DECIMAL[prefix] for prefix, word in _WORDS.items()} | {
     "K": KB, "kibi": KIB, "mebi": MIB, "gibi": GIB}
 _THINGS = {"b": "bit", "bit": "bit", "B": "B", "byte": "B", "T": "T/s", "baud": "Bd", "bd": "Bd"}
-_TIMES = {
-    "ns": NS, "us": US, "\u03bcs": US, "ms": MS, "s": 1.0, "sec": 1.0, "second": 1.0,
-    "min": MINUTE, "minute": MINUTE, "h": HOUR, "hour": HOUR, "d": DAY, "day": DAY}
+_TIMES = {"ns": NS, "us": US, "\u03bcs": US, "ms": MS, "s": 1.0, "sec": 1.0, "second": 1.0,
+          "min": MINUTE, "minute": MINUTE, "h": HOUR, "hour": HOUR, "d": DAY, "day": DAY}
 _NUMBER = r"(?:[1-9]\d{0,2}(?:[,_' ]\d{3})+(?!\d)(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _UNIT = re.compile(
     rf"({'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"

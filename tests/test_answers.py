@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nvlearn import answers
 from nvlearn.answers import slip
+from nvlearn.units import UnitError
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,11 @@ def test_a_slip_fits_the_unit_and_direction_asked_for(
 def test_a_ratio_is_read_as_people_write_it(answer: str, value: float) -> None:
     assert answers.read_answer(answer, "") == pytest.approx(value)
     assert answers.read_answer("50%", "%") == answers.read_answer(50, "%")
+
+
+@pytest.mark.parametrize(("unit", "said"), [("", "is no number"), ("%", "number of %")])
+@pytest.mark.parametrize("answer", ["hello", "-3", "12 GB"])
+def test_what_is_no_ratio_is_not_told_to_be_a_size(answer: str, unit: str, said: str) -> None:
+    with pytest.raises(UnitError, match=said) as caught:
+        answers.read_answer(answer, unit)
+    assert "14 GB" not in str(caught.value)
