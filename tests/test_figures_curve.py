@@ -10,6 +10,7 @@ from picture_checks import SVG, assert_fits
 from nvlearn import formulas
 from nvlearn.explorers import formula_explorer
 from nvlearn.figures import calibration, formula_curve
+from nvlearn.i18n import words
 
 ALL_REDUCES = ["ring_all_reduce_time", "tree_all_reduce_time", "nvls_all_reduce_time"]
 GIVEN = {"ranks": 8.0, "bandwidth": 370e9, "latency": 3e-6}
@@ -33,6 +34,11 @@ def test_curves_mark_what_the_formulas_give(names, over, ends, at, given, log) -
             formulas.FORMULAS[name](**{over: at}, **given))
     for word in ElementTree.fromstring(picture.svg).iter(f"{SVG}text"):
         assert_fits(word, picture.width, picture.height)
+
+
+@pytest.mark.parametrize("name", formulas.FORMULAS)
+def test_the_other_axis_of_every_formula_has_a_name(name: str) -> None:
+    assert words(f"curve.of.{formulas.legend(name).result}")
 
 
 def test_the_source_documents_amdahl_is_91_and_not_99() -> None:

@@ -145,7 +145,7 @@ def formula_curve(formulas: Sequence[str], over: str, ends: tuple[float, float],
     x = Scale(*ends, tuple((t, step(t)) for t in ticks), label, log)
     every = np.concatenate([*lines.values()])
     wide = log and legends[0].result in ("s", "bytes", "bytes/s")
-    value = words("curve.value", unit=legends[0].result)
+    value = words(f"curve.of.{legends[0].result}")
     plot = Plot(Axes("curve", x, value_scale(every, value, wide, tick), top=132))
     parts = {name: words("curve.part", name=words(f"formula.{name}"), value=told(value))
              for name, value in values.items()}
