@@ -132,11 +132,16 @@ def test_as_a_page_without_a_kernel(page: Page, path: Path, tmp_path: Path) -> N
         assert " ".join(said) in body  # the caption says the same
 
 
-def test_a_box_shows_the_number_that_is_drawn(page: Page, server: lab.Lab) -> None:
-    path = next(path for path in LESSONS if path.name.startswith("01"))
+def run_lesson(page: Page, server: lab.Lab, number: str) -> None:
+    """Open a lesson as shipped and run all of it."""
+    path = next(path for path in LESSONS if path.name.startswith(number))
     lab.unrun_copy(path, server.folder)
     lab.open_lesson(page, server, path.name)
     lab.run_all(page)
+
+
+def test_a_box_shows_the_number_that_is_drawn(page: Page, server: lab.Lab) -> None:
+    run_lesson(page, server, "01")
     explorer = page.locator(".nv-explorer").first
     wish = explorer.locator("input[type=number]").first
     for typed, taken in (("2.5", 2), ("1e9", 60), ("0", 1), ("7", 7)):
@@ -150,10 +155,7 @@ def test_a_box_shows_the_number_that_is_drawn(page: Page, server: lab.Lab) -> No
 def test_a_pasted_printout_keeps_its_columns_and_a_strange_one_clears_the_last(
     page: Page, server: lab.Lab
 ) -> None:
-    path = next(path for path in LESSONS if path.name.startswith("11"))
-    lab.unrun_copy(path, server.folder)
-    lab.open_lesson(page, server, path.name)
-    lab.run_all(page)
+    run_lesson(page, server, "11")
     box = page.locator(".nv-explorer", has=page.locator("textarea")).first
     box.scroll_into_view_if_needed()
     field = box.locator("textarea")
@@ -167,10 +169,7 @@ def test_a_pasted_printout_keeps_its_columns_and_a_strange_one_clears_the_last(
 
 
 def test_the_quiz_answers_the_keyboard(page: Page, server: lab.Lab) -> None:
-    path = next(path for path in LESSONS if path.name.startswith("02"))
-    lab.unrun_copy(path, server.folder)
-    lab.open_lesson(page, server, path.name)
-    lab.run_all(page)
+    run_lesson(page, server, "02")
     quiz = page.locator(".nv-quiz")
     quiz.scroll_into_view_if_needed()
     for _ in range(3):  # the first questions, of whatever kind
@@ -193,10 +192,7 @@ def test_the_quiz_answers_the_keyboard(page: Page, server: lab.Lab) -> None:
 
 
 def test_the_newest_value_wins(page: Page, server: lab.Lab) -> None:
-    path = next(path for path in LESSONS if path.name.startswith("02"))
-    lab.unrun_copy(path, server.folder)
-    lab.open_lesson(page, server, path.name)
-    lab.run_all(page)
+    run_lesson(page, server, "02")
     explorer = page.locator(".nv-explorer").first
     explorer.scroll_into_view_if_needed()
     handle = explorer.locator(".noUi-handle").nth(2)  # links per GPU
