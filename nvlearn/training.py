@@ -91,13 +91,11 @@ def seconds(value: float) -> str:
 def findings(rows: Sequence[DemoRow]) -> dict[str, object]:
     """Return what there is to say of a step on several interconnects."""
     fast, slow = (pick(rows, key=lambda row: row.in_turn) for pick in (min, max))
-    return {
-        "compute": seconds(rows[0].compute), "count": len(rows),
-        "visible": sum(row.communication > row.compute for row in rows),
-        "fast": fast.name, "fast_time": seconds(fast.in_turn),
-        "slow": slow.name, "slow_time": seconds(slow.in_turn),
-        "worst": seconds(slow.overlapped), "needed": seconds(slow.communication),
-        "ratio": f"{slow.in_turn / fast.in_turn:.2f}"}
+    return {"compute": seconds(rows[0].compute), "count": len(rows), "fast": fast.name,
+            "visible": sum(row.communication > row.compute for row in rows),
+            "fast_time": seconds(fast.in_turn), "slow": slow.name,
+            "slow_time": seconds(slow.in_turn), "worst": seconds(slow.overlapped),
+            "needed": seconds(slow.communication), "ratio": f"{slow.in_turn / fast.in_turn:.2f}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,5 +77,15 @@ def test_calibration_tells_right_ones_slips_and_the_rest() -> None:
     assert "2 of 6: That looks like both directions" in picture.description
 
 
+def test_calibration_judges_as_the_learner_was_told_and_shows_a_truth_of_0() -> None:
+    told = [
+        record("a", 1.08, "both_ways") | {"right": False}, record("b", 1.18) | {"right": True},
+        record("c", None) | {"right": True}, record("d", None) | {"right": False}]
+    picture = calibration(told)
+    assert picture.data["kinds"] == ["slip", "right", "right", "off"]
+    assert "First guesses: 4; right: 2; slips with a name: 1." in picture.description
+    assert calibration([record("a", 1.08, "both_ways")]).data["kinds"] == ["slip"]
+
+
 def test_calibration_without_predictions_says_so() -> None:
     assert "no prediction yet" in calibration([]).description

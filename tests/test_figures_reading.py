@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from picture_checks import SVG, assert_fits
 
 from nvlearn import field, nccl
+from nvlearn.field import Document
 from nvlearn.figures import reading, style, winner_map
 from nvlearn.figures.reading import drawable
 from nvlearn.topology import printed, system
@@ -82,6 +84,22 @@ def test_the_title_names_gpus_with_a_warning_about_their_links() -> None:
         for i in range(16)])
     (tray,) = field.read(many, "B200")
     assert "odd about the links of 16 GPUs" in reading(tray).svg
+
+
+def test_a_switch_that_does_not_join_all_is_not_said_to() -> None:
+    def printed_with(apart: Callable[[int, int], bool]) -> Document:
+        rows = [[f"GPU{i}", *("X" if i == j else "SYS" if apart(i, j) else "NV18"
+                              for j in range(8))] for i in range(8)]
+        header = ["", *(f"GPU{i}" for i in range(8))]
+        (document,) = field.read("\n".join(map("\t".join, [header, *rows])), "H100")
+        return document
+
+    halves = reading(printed_with(lambda i, j: (i < 4) != (j < 4)))
+    assert "joins every GPU" not in halves.svg
+    assert "does not join all GPUs" in halves.svg
+    pair = reading(printed_with(lambda i, j: {i, j} == {0, 3}))
+    assert "GPU0 and GPU3" in pair.svg
+    assert "CPU" not in pair.svg  # a bad cell is no proof of a socket
 
 
 def test_roads_are_those_of_the_gpus_that_fit() -> None:

@@ -103,7 +103,7 @@ def test_a_prediction_is_recorded_with_truth_ratio_and_slip(home: Path) -> None:
     del entry["at"]
     assert entry == {
         "kind": "prediction", "id": "02-b200", "guess": 1800.0, "truth": 900.0,
-        "unit": "GB/s one way", "ratio": 2.0, "slip": "both_ways",
+        "unit": "GB/s one way", "ratio": 2.0, "slip": "both_ways", "right": False,
     }  # fmt: skip
 
 

@@ -37,12 +37,10 @@ class Gpu:
         whole = not self.torn and (self.dead or (len(rates) >= expected > 0 and None not in rates))
         nominal = [nominal_rate(r, self.model.nvlink if self.model else "") for r in rates if r]
         down = sum(rate == 0 for rate in rates) or (expected if self.dead else 0)
-        return {
-            "index": self.index, "name": self.name, "up": len(nominal) if known else None,
-            "down": down if known else None,
-            "gb_per_s_raw": round(sum(rate or 0 for rate in rates), 3) if whole else None,
-            "gb_per_s_one_way": sum(filter(None, nominal)) if whole and all(nominal) else None,
-            "complete": whole}
+        return {"index": self.index, "name": self.name, "complete": whole,
+                "up": len(nominal) if known else None, "down": down if known else None,
+                "gb_per_s_raw": round(sum(rate or 0 for rate in rates), 3) if whole else None,
+                "gb_per_s_one_way": sum(filter(None, nominal)) if whole and all(nominal) else None}
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,9 @@ MOST_TRACKS, MOST_SIGNS = 4, 60
 NVLINK, PCIE, RAIL = (style.WAYS[kind] for kind in ("nvlink", "pcie", "infiniband"))
 CITY = style.Way(style.FACTORY, style.FACTORY, style.GROUND, "none")
 #: Lines in the order in which they are named, then stations.
-WAYS = {
-    "socket": PCIE, "network": RAIL, "trunk": NVLINK, "pcie": PCIE, "nvlink": NVLINK,
-    "nvswitch": style.WAYS["nvswitch"], "pcie_switch": PCIE, "host": PCIE, "nic": RAIL,
-    "gpu": CITY, "block": CITY}
+WAYS = {"socket": PCIE, "network": RAIL, "trunk": NVLINK, "pcie": PCIE, "nvlink": NVLINK,
+        "nvswitch": style.WAYS["nvswitch"], "pcie_switch": PCIE, "host": PCIE, "nic": RAIL,
+        "gpu": CITY, "block": CITY}
 #: Fill, ink and rounding of the sign of a free, a filling and a full line; its half size.
 SIGNS = (style.PAPER, style.INK, 8), (style.AMBER, style.INK, 8), (style.JAM, style.PAPER, 1)
 SIGN = 19 + 8.5j
@@ -44,13 +43,13 @@ def city_map(topology: Topology, loads: Loads | None = None, *,
              title: str | None = None) -> Picture:
     """Draw a machine; `loads` fills its lines, `title` replaces what the links say."""
     stations, lines = layout.plan(topology).stations, layout.survey(topology, loads)
-    told = findings(topology, lines, loads)
+    told = findings(topology, lines, loads, title)
     sheet = Drawing(WIDTH, HEIGHT)
     for line in lines:
         bed(sheet, line, loads is not None)
     sheet.legend(legend(lines, loads is not None), FOOT)
     sheet.layer()
-    sheet.heading(title or told["title"], told["subtitle"])
+    sheet.heading(told["title"], told["subtitle"])
     fill(sheet, lines)
     sheet.layer()
     trains(sheet, lines, loads is not None)
@@ -198,13 +197,14 @@ def label(kind: str, links: int, rate: float) -> str:
                  kind=words(f"city.kind.{kind}.name"))
 
 
-def findings(topology: Topology, lines: Sequence[Line], loads: Loads | None) -> dict[str, str]:
+def findings(topology: Topology, lines: Sequence[Line], loads: Loads | None,
+             title: str | None) -> dict[str, str]:
     """Return what the title, the line under it and the sentence say."""
     counts = Counter((ln.kind, ln.links, ln.nominal) for ln in lines).items()
     told = facts(topology) | {"lines": "; ".join(f"{n} x {label(*sort)}" for sort, n in counts)}
     told |= traffic(topology, loads) if loads else {}
     kind = "loaded" if loads else "free"
-    told["title"] = words(f"city.title.{told['case']}", **told)
+    told["title"] = title or words(f"city.title.{told['case']}", **told)
     return told | {part: words(f"city.{part}.{kind}", **told) for part in ("subtitle", "sentence")}
 
 

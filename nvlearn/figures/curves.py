@@ -229,15 +229,23 @@ def border(plot: Plot, names: np.ndarray) -> None:
 NEAR, SHOWN, MOST, EDGE = 1.1, 24, 100.0, 1.15
 
 
+def judged(record: Mapping[str, Any]) -> str:
+    """Return how a guess was judged; older records do not say whether it was right."""
+    near = 1 / NEAR <= (record["ratio"] or 0) <= NEAR and not record.get("slip")
+    return "right" if record.get("right", near) else "slip" if record.get("slip") else "off"
+
+
 def calibration(records: Sequence[Mapping[str, Any]]) -> Picture:
     """Draw the learner's first guess of each number: guess / truth on a logarithmic axis.
 
     A later guess knows the truth. The last ones that were made are drawn.
     """
     firsts = {record["id"]: record for record in reversed(records)}
-    given = [record for record in records
-             if firsts[record["id"]] is record and record.get("ratio") is not None][-SHOWN:]
-    ratios = np.array([record["ratio"] for record in given])
+    given = [record for record in records if firsts[record["id"]] is record and (
+        record.get("ratio") is not None or "right" in record)][-SHOWN:]
+    # Where the truth is 0 there is no ratio: right, or beyond the end.
+    ratios = np.array([(1.0 if r.get("right") else MOST) if r["ratio"] is None else r["ratio"]
+                       for r in given])
     ticks = tuple((10.0**k, words("calibration.times", ratio=f"{10.0**k:g}"))
                   for k in (-2, -1, 0, 1, 2))
     rows = tuple((-float(i), str(record["id"])) for i, record in enumerate(given))
@@ -245,8 +253,7 @@ def calibration(records: Sequence[Mapping[str, Any]]) -> Picture:
     plot = Plot(Axes("calibration", Scale(1 / MOST, MOST, ticks, words("calibration.x"), log=True),
                      Scale(0.4 - len(given), 0.6, rows), 150, bottom=150 + tall, height=230 + tall))
     plot.curve([1, 1], [plot.axes.y.low, plot.axes.y.high], style.INK, "4 4", 1.5)
-    off = np.where([bool(record.get("slip")) for record in given], "slip", "off")
-    kinds = np.where((ratios >= 1 / NEAR) & (ratios <= NEAR), "right", off)
+    kinds = np.array([judged(record) for record in given], dtype=str)
     looks = {"right": ("circle", style.FREE), "slip": ("diamond", style.JAM),
              "off": ("square", style.MUTED)}
     for name, (marker, colour) in looks.items():

@@ -44,9 +44,8 @@ class Picture:
         """Return the still form: an image with its caption, which needs no kernel."""
         source = base64.b64encode(self.svg.encode()).decode()
         words = escape(self.description)
-        return (
-            f'<figure><img src="data:image/svg+xml;base64,{source}" alt="{words}">'
-            f'<figcaption style="white-space:pre-line">{words}</figcaption></figure>')
+        return (f'<figure><img src="data:image/svg+xml;base64,{source}" alt="{words}">'
+                f'<figcaption style="white-space:pre-line">{words}</figcaption></figure>')
 
     def save(self, path: str | Path) -> Path:
         """Write the SVG to a file, whose name ends in .svg, and return its path."""

@@ -22,9 +22,8 @@ from nvlearn.figures.step import tick_step
 from nvlearn.i18n import words
 
 WIDTH, MARGIN = 960.0, 24.0
-MARKERS = {
-    "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z", "square": "m-4 -4h8v8h-8z",
-    "diamond": "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z", "triangle": "m0 -5.5l5.5 9.5h-11z"}
+MARKERS = {"circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z", "square": "m-4 -4h8v8h-8z",
+           "diamond": "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z", "triangle": "m0 -5.5l5.5 9.5h-11z"}
 ROUND = [digit * 10.0**power for power in range(-12, 19) for digit in (1, 2, 5)]
 TWOS = [2.0**power for power in range(70)]
 Array = NDArray[np.float64]

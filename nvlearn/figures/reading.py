@@ -59,7 +59,9 @@ def machine_map(document: Topo) -> Picture:
     doubts = {gpu for f in document.findings if f.code in LINKS for gpu in f.gpus}
     gpus = sorted(faults or doubts)
     who = words("reading.many", count=len(gpus)) if len(gpus) > 8 else gpu_names(gpus)
-    title = words(f"reading.{'fault' if faults else 'doubt'}", gpus=who) if gpus else ""
+    parted = document.fabric == "switch" and document.fully_connected is False
+    case = "fault" if faults else "doubt" if gpus else "parted"
+    title = words(f"reading.{case}", gpus=who) if gpus or parted else ""
     return city_map(machine, title=title)
 
 

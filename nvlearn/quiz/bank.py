@@ -186,7 +186,7 @@ def trial(item: Item) -> Iterator[str]:
         try:
             prove(item.number, given)
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-            yield words("bank.number", id=item.id, given=given, error=error)
+            yield words("bank.number", id=item.id, given=given, error=str(error).rstrip("."))
             return
 
 

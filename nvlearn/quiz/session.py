@@ -64,7 +64,7 @@ def predict(id: str, guess: object) -> Told:
         return Told(error)
     scale, ratio = units.base_unit(entry["unit"])[0], given / truth if truth else None
     kept = ledger.keep("prediction", id=id, guess=given / scale, truth=truth / scale,
-                       unit=answers.unit(entry), ratio=ratio, slip=slip)
+                       unit=answers.unit(entry), ratio=ratio, slip=slip, right=right)
     told = [words("prediction.right")] if right else [
         "" if ratio is None else words("prediction.ratio", ratio=f"{ratio:.3g}"),
         answers.slip_sentence(slip), words(f"prediction.why.{id}")]

@@ -330,7 +330,8 @@ def printed(labels: Sequence[Sequence[str | None]], rate: float, road: float, *,
             _join(graph, f"GPU{a}", "NVSwitch0", rate, max(counts[a]))
         for b in range(0 if switch else a):
             _join(graph, f"GPU{a}", f"GPU{b}", rate, counts[a][b])
-    if any(cell in (*FAR, "PIX", "PXB", "PHB", "NODE") for row in labels for cell in row):
+    paved = any(cell in (*FAR, "PIX", "PXB", "PHB", "NODE") for row in labels for cell in row)
+    if paved and not (switch and all(map(any, counts))):  # a bad cell says nothing of sockets
         ports = _together(labels, lambda cell: cell in ("PIX", "PXB"))
         shared = [port if ports.count(port) > 1 else None for port in ports]
         _lay_roads(graph, shared, _together(labels, lambda cell: cell not in FAR), road)
